@@ -18,7 +18,9 @@ mod problem;
 mod question;
 mod redact;
 mod rule;
+mod schema;
 mod shape;
+mod tests_as_files;
 mod time;
 mod trace;
 mod verdict;
@@ -27,14 +29,15 @@ pub use class::Class;
 pub use decide::{decide, explain};
 pub use json_schema::{Dialect, JsonSchema};
 pub use limits::{
-    COUNTERS_MAX, Charge, CounterKey, Counters, Limit, OverLimit, Reservation, STEPS_MAX, Scope,
-    Unit, Window,
+    COUNTERS_MAX, Charge, CounterKey, Counters, Limit, OverLimit, Reservation, STEPS_MAX, Scope, Unit, Window,
 };
 pub use policy::Policy;
 pub use problem::{PROBLEMS_MAX, Part, Problem, Problems, Severity};
 pub use question::{Call, Caller, Question, ServerRequest, Subject};
 pub use redact::{Detector, Detectors};
 pub use rule::{Cause, CauseKind};
+pub use schema::json_schema;
+pub use tests_as_files::{CaseResult, Load, run_tests};
 pub use time::Time;
 pub use trace::{ConditionLook, Look};
 pub use verdict::{Effect, Obligations, Verdict};

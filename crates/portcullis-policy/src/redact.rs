@@ -21,12 +21,8 @@ pub enum Detector {
 
 impl Detector {
     /// All of them.
-    pub const ALL: [Detector; 4] = [
-        Detector::Secrets,
-        Detector::Emails,
-        Detector::Cards,
-        Detector::PrivateKeys,
-    ];
+    pub const ALL: [Detector; 4] =
+        [Detector::Secrets, Detector::Emails, Detector::Cards, Detector::PrivateKeys];
 
     /// The name, as policies write it.
     pub fn name(self) -> &'static str {
@@ -52,11 +48,7 @@ impl Detectors {
     /// Those with these names; unknown names are left out.
     pub fn from_names<'a>(names: impl Iterator<Item = &'a str>) -> Detectors {
         let bits = names
-            .filter_map(|name| {
-                Detector::ALL
-                    .into_iter()
-                    .find(|detector| detector.name() == name)
-            })
+            .filter_map(|name| Detector::ALL.into_iter().find(|detector| detector.name() == name))
             .fold(0, |bits, detector| bits | detector.bit());
         Detectors { bits }
     }
@@ -64,9 +56,7 @@ impl Detectors {
     /// Those of either.
     #[must_use]
     pub fn union(self, other: Detectors) -> Detectors {
-        Detectors {
-            bits: self.bits | other.bits,
-        }
+        Detectors { bits: self.bits | other.bits }
     }
 
     /// Whether there are none.
@@ -76,8 +66,6 @@ impl Detectors {
 
     /// Each of them.
     pub fn iter(self) -> impl Iterator<Item = Detector> {
-        Detector::ALL
-            .into_iter()
-            .filter(move |detector| self.bits & detector.bit() != 0)
+        Detector::ALL.into_iter().filter(move |detector| self.bits & detector.bit() != 0)
     }
 }
