@@ -31,6 +31,7 @@ pub use json_schema::{Dialect, JsonSchema};
 pub use limits::{
     COUNTERS_MAX, Charge, CounterKey, Counters, Limit, OverLimit, Reservation, STEPS_MAX, Scope, Unit, Window,
 };
+pub use lint::warn_unknown_tools;
 pub use policy::Policy;
 pub use problem::{PROBLEMS_MAX, Part, Problem, Problems, Severity};
 pub use question::{Call, Caller, Question, ServerRequest, Subject};
