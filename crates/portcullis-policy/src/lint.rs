@@ -146,20 +146,14 @@ impl<'p> RulePlace<'p> {
 }
 
 fn all_tools(policy: &Policy) -> EntryPlace<'_> {
-    EntryPlace {
-        at: Pointer::root().key("all_tools"),
-        entry: &policy.all_tools,
-    }
+    EntryPlace { at: Pointer::root().key("all_tools"), entry: &policy.all_tools }
 }
 
 /// The entries of which one is chosen for a call.
 fn entries(policy: &Policy) -> impl Iterator<Item = EntryPlace<'_>> {
     let classes_at = Pointer::root().key("classes");
     let classes = policy.classes.iter().flatten();
-    let classes = classes.map(move |(class, entry)| EntryPlace {
-        at: classes_at.key(class.name()),
-        entry,
-    });
+    let classes = classes.map(move |(class, entry)| EntryPlace { at: classes_at.key(class.name()), entry });
     classes.chain(tools(policy).map(|(_, place)| place))
 }
 

@@ -85,11 +85,6 @@ impl<T> Names<T> {
     pub(crate) fn find_key(&self, key: &str) -> Option<&T> {
         self.exact.get(key).and_then(|index| self.items.get(*index))
     }
-
-    /// Everything, in the order it was written.
-    pub(crate) fn items(&self) -> impl Iterator<Item = &T> {
-        self.items.iter()
-    }
 }
 
 #[cfg(test)]

@@ -104,7 +104,7 @@ impl Problems {
             self.left_out += 1;
             return;
         }
-        let pointer = pointer.clone();
+        let (pointer, message, help) = (pointer.clone(), inert(&message), help.as_deref().map(inert));
         self.list.push(Problem { severity, message, help, pointer, part, span: None });
     }
 
@@ -138,11 +138,6 @@ impl Problems {
             });
         }
         self.list.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
-    }
-
-    pub(crate) fn extend(&mut self, others: Problems) {
-        self.list.extend(others.list);
-        self.left_out += others.left_out;
     }
 
     /// Whether the document is refused.

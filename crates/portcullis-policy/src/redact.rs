@@ -126,10 +126,7 @@ impl Detectors {
         }
         match value {
             Value::String(text) => self.redact_string(text),
-            Value::Array(elements) => elements
-                .iter_mut()
-                .map(|element| self.redact_value(element))
-                .sum(),
+            Value::Array(elements) => elements.iter_mut().map(|element| self.redact_value(element)).sum(),
             Value::Object(object) => self.redact_object(object),
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         }
@@ -150,10 +147,7 @@ impl Detectors {
             count += self.redact_named(member);
             count += self.redact_value(&mut member.value);
         }
-        let in_keys: usize = members
-            .iter_mut()
-            .map(|member| self.redact_string(&mut member.key))
-            .sum();
+        let in_keys: usize = members.iter_mut().map(|member| self.redact_string(&mut member.key)).sum();
         if in_keys > 0 {
             make_keys_distinct(&mut members);
         }

@@ -39,8 +39,7 @@ pub(super) fn warn(
 fn report(list: RuleList, at: &Pointer, condition: &Condition, problems: &mut Problems) {
     let (operator, path) = (condition.operator.name, &condition.path);
     let list = list.name();
-    let message =
-        format!("`{operator}` does not hold when `{path}` is missing: such a call passes");
+    let message = format!("`{operator}` does not hold when `{path}` is missing: such a call passes");
     let help = format!(
         "add to `{list}` a rule for `{path}` with `exists` and `false`, or write a `require` rule with `{}`; if such a call may pass, say so here by adding `exists` with `true`",
         positive(operator)
@@ -98,19 +97,13 @@ fn says_it_may_be_missing(rule: &Rule, path: &Path) -> bool {
 
 /// Whether `other` stops the calls that `rule` would stop if the path were not missing.
 fn covers(other: &RulePlace<'_>, rule: &Rule, path: &Path) -> bool {
-    let absent = |condition: &Condition| {
-        matches!(condition.test, Test::Exists(false)) && needs(&condition.path, path)
-    };
+    let absent =
+        |condition: &Condition| matches!(condition.test, Test::Exists(false)) && needs(&condition.path, path);
     let mut conditions = other.rule.conditions.iter();
     if other.list == RuleList::Require {
-        return conditions.any(|condition| {
-            needs(&condition.path, path) && !matches!(condition.test, Test::Exists(false))
-        });
+        return conditions
+            .any(|condition| needs(&condition.path, path) && !matches!(condition.test, Test::Exists(false)));
     }
-    let in_rule = |condition: &Condition| {
-        rule.conditions
-            .iter()
-            .any(|own| same_condition(own, condition))
-    };
+    let in_rule = |condition: &Condition| rule.conditions.iter().any(|own| same_condition(own, condition));
     conditions.clone().any(absent) && conditions.all(|one| absent(one) || in_rule(one))
 }

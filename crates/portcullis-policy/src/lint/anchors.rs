@@ -23,21 +23,14 @@ pub(super) fn warn(rules: &[RulePlace<'_>], problems: &mut Problems) {
 /// What is wrong and what to do, if the pattern can match without reaching both ends of the text.
 fn loose_ends(pattern: &str) -> Option<(String, &'static str)> {
     let parsed = regex_syntax::parse(pattern).ok()?;
-    let (first, last) = (
-        parsed.properties().look_set_prefix(),
-        parsed.properties().look_set_suffix(),
-    );
+    let (first, last) = (parsed.properties().look_set_prefix(), parsed.properties().look_set_suffix());
     let (which, admitted) = match (first.contains(Look::Start), last.contains(Look::End)) {
         (true, true) => return None,
         (false, true) => ("at its start", "anything may stand before the match"),
         (true, false) => ("at its end", "anything may follow the match"),
         (false, false) => ("", "anything may stand around the match"),
     };
-    let which = if which.is_empty() {
-        String::new()
-    } else {
-        format!(" {which}")
-    };
+    let which = if which.is_empty() { String::new() } else { format!(" {which}") };
     let message = format!("`{pattern}` is not anchored{which}: {admitted}");
     Some((message, help(first, last)))
 }

@@ -48,37 +48,18 @@ fn judge(rule: &RulePlace<'_>, group: &Group<'_>, groups: &[Group<'_>], problems
         let message = format!("`{}` is never missing", group.path);
         report(rule, index, message, general_help(rule.list), problems);
     } else if let Some((index, deeper)) = needs_what_is_absent(group, groups) {
-        let message = format!(
-            "`{}` has to be missing here, and `{}` to be found",
-            group.path, deeper
-        );
+        let message = format!("`{}` has to be missing here, and `{}` to be found", group.path, deeper);
         report(rule, index, message, general_help(rule.list), problems);
     } else if let Some(help) = outside_of_domain(rule.list, group) {
         let message = format!("`{}` never satisfies {}", group.path, all_shown(group));
         report(rule, group.last(), message, help, problems);
     } else if group.contradicts_itself(rule.list.stance()) {
-        let message = format!(
-            "no value of `{}` satisfies {}",
-            group.path,
-            all_shown(group)
-        );
-        report(
-            rule,
-            group.last(),
-            message,
-            general_help(rule.list),
-            problems,
-        );
+        let message = format!("no value of `{}` satisfies {}", group.path, all_shown(group));
+        report(rule, group.last(), message, general_help(rule.list), problems);
     }
 }
 
-fn report(
-    rule: &RulePlace<'_>,
-    condition: usize,
-    message: String,
-    help: String,
-    problems: &mut Problems,
-) {
+fn report(rule: &RulePlace<'_>, condition: usize, message: String, help: String, problems: &mut Problems) {
     let at: Pointer = rule.at.key("conditions").index(condition);
     problems.warn(&at, format!("{message}: the rule can never hold"), help);
 }
@@ -117,9 +98,9 @@ fn never_absent(path: &Path) -> bool {
 /// The condition that has the path absent, where another needs it or something below it.
 fn needs_what_is_absent(group: &Group<'_>, groups: &[Group<'_>]) -> Option<(usize, String)> {
     let (index, _) = group.find(is_absent)?;
-    let needed = groups.iter().find(|other| {
-        leads_through(other.path, group.path) && other.find(|one| !is_absent(one)).is_some()
-    })?;
+    let needed = groups
+        .iter()
+        .find(|other| leads_through(other.path, group.path) && other.find(|one| !is_absent(one)).is_some())?;
     Some((index, needed.path.to_string()))
 }
 

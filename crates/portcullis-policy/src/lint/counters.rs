@@ -37,9 +37,8 @@ pub(super) fn warn_of_doubles(policy: &Policy, problems: &mut Problems) {
     for place in entries(policy) {
         let own = Named::by(&place, &shared.first, problems);
         let Some(at) = own.rate else { continue };
-        let is_own = |name: &&str| {
-            entry_with_rate(policy, name).is_some_and(|e| std::ptr::eq(e, place.entry))
-        };
+        let is_own =
+            |name: &&str| entry_with_rate(policy, name).is_some_and(|e| std::ptr::eq(e, place.entry));
         let own_name = own.names.into_iter().find(is_own);
         let shared_name = shared_rates.get(&std::ptr::from_ref(place.entry)).copied();
         let first = own_name.or(shared_name).and_then(|name| {
@@ -62,16 +61,8 @@ struct Named<'p> {
 
 impl<'p> Named<'p> {
     /// Warns of names that the entry repeats, its own and those of `shared`.
-    fn by(
-        place: &EntryPlace<'p>,
-        shared: &HashMap<&str, Pointer>,
-        problems: &mut Problems,
-    ) -> Named<'p> {
-        let mut named = Named {
-            first: HashMap::new(),
-            names: Vec::new(),
-            rate: None,
-        };
+    fn by(place: &EntryPlace<'p>, shared: &HashMap<&str, Pointer>, problems: &mut Problems) -> Named<'p> {
+        let mut named = Named { first: HashMap::new(), names: Vec::new(), rate: None };
         for (at, limit) in limits(place) {
             let CounterName::Fixed(name) = &limit.counter else {
                 named.rate = Some(at);
@@ -105,18 +96,9 @@ fn report(name: &str, first: &Pointer, at: &Pointer, problems: &mut Problems) {
 /// The limits of an entry with their places, `rate_limit` last.
 fn limits<'p>(place: &EntryPlace<'p>) -> impl Iterator<Item = (Pointer, &'p LimitEntry)> {
     let at = place.at.clone();
-    place
-        .entry
-        .limits
-        .iter()
-        .enumerate()
-        .map(move |(index, limit)| {
-            let short = at.key("rate_limit");
-            let long = at.key("limits").index(index);
-            if *limit.limit.pointer == *short.as_str() {
-                (short, limit)
-            } else {
-                (long, limit)
-            }
-        })
+    place.entry.limits.iter().enumerate().map(move |(index, limit)| {
+        let short = at.key("rate_limit");
+        let long = at.key("limits").index(index);
+        if *limit.limit.pointer == *short.as_str() { (short, limit) } else { (long, limit) }
+    })
 }

@@ -30,9 +30,7 @@ fn is_stricter(class: &Entry, tool: &Entry) -> bool {
 fn report_every_tool(key: &str, place: &EntryPlace<'_>, problems: &mut Problems) {
     problems.warn_at_key(
         &place.at,
-        format!(
-            "`{key}` allows every tool without restrictions, and no entry of `classes` is ever used"
-        ),
+        format!("`{key}` allows every tool without restrictions, and no entry of `classes` is ever used"),
         "remove it, or put what every call must satisfy into `all_tools`",
     );
 }

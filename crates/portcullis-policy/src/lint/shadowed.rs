@@ -26,9 +26,8 @@ pub(super) fn warn(
         }
         let own = rules.iter().take(index);
         // `deny_if` of all tools comes before any question.
-        let denied_for_all = |other: &&RulePlace<'_>| {
-            rule.list == RuleList::ApproveIf && other.list == RuleList::DenyIf
-        };
+        let denied_for_all =
+            |other: &&RulePlace<'_>| rule.list == RuleList::ApproveIf && other.list == RuleList::DenyIf;
         for earlier in own.chain(shared.iter().filter(denied_for_all)) {
             let pairs = rule.rule.conditions.len() * earlier.rule.conditions.len();
             if !effort.allows(1 + pairs) {
@@ -52,10 +51,7 @@ fn warn_of_unreachable_fields(mode: Mode, place: &EntryPlace<'_>, problems: &mut
         ("require", !entry.require.is_empty()),
         ("deny_if", !entry.deny_if.is_empty()),
         ("approve_if", !entry.approve_if.is_empty()),
-        (
-            "limits",
-            enforced && entry.limits.iter().any(|limit| !is_short(limit)),
-        ),
+        ("limits", enforced && entry.limits.iter().any(|limit| !is_short(limit))),
         ("rate_limit", enforced && entry.limits.iter().any(is_short)),
         ("validate", entry.validate != Validate::Off),
         ("set", enforced && !entry.set.is_empty()),
@@ -94,9 +90,7 @@ fn shadows(earlier: &RulePlace<'_>, later: &RulePlace<'_>) -> bool {
 
 /// Whether every condition of `a` is one of `b`.
 fn says_no_more(a: &Rule, b: &Rule) -> bool {
-    a.conditions
-        .iter()
-        .all(|one| b.conditions.iter().any(|other| same_condition(one, other)))
+    a.conditions.iter().all(|one| b.conditions.iter().any(|other| same_condition(one, other)))
 }
 
 fn report(rule: &RulePlace<'_>, earlier: &RulePlace<'_>, problems: &mut Problems) {

@@ -15,10 +15,8 @@ fn check(fields: &str, expected: &[(&str, &str)]) {
 
 #[track_caller]
 fn compare(source: &str, problems: &Problems, expected: &[(&str, &str)]) {
-    let found: Vec<(&str, &str)> = problems
-        .iter()
-        .map(|problem| (problem.pointer.as_str(), problem.message.as_str()))
-        .collect();
+    let found: Vec<(&str, &str)> =
+        problems.iter().map(|problem| (problem.pointer.as_str(), problem.message.as_str())).collect();
     assert_eq!(found.len(), expected.len(), "{source}\n{}", problems.text());
     for ((pointer, message), (wanted_pointer, part)) in found.iter().zip(expected) {
         assert_eq!(pointer, wanted_pointer, "{source}\n{message}");
@@ -35,15 +33,9 @@ fn compare(source: &str, problems: &Problems, expected: &[(&str, &str)]) {
 /// The warnings of a policy with this one entry; pointers below it.
 #[track_caller]
 fn check_entry(entry: &str, expected: &[(&str, &str)]) {
-    let pointers: Vec<String> = expected
-        .iter()
-        .map(|(pointer, _)| format!("/tools/t{pointer}"))
-        .collect();
-    let expected: Vec<(&str, &str)> = pointers
-        .iter()
-        .zip(expected)
-        .map(|(pointer, (_, part))| (pointer.as_str(), *part))
-        .collect();
+    let pointers: Vec<String> = expected.iter().map(|(pointer, _)| format!("/tools/t{pointer}")).collect();
+    let expected: Vec<(&str, &str)> =
+        pointers.iter().zip(expected).map(|(pointer, (_, part))| (pointer.as_str(), *part)).collect();
     check(&format!(r#""tools":{{"t":{entry}}}"#), &expected);
 }
 
@@ -68,10 +60,8 @@ fn field(name: &str, rules: Rules<'_>) -> String {
     let rules: Vec<String> = rules
         .iter()
         .map(|conditions| {
-            let conditions: Vec<String> = conditions
-                .iter()
-                .map(|(path, operator, value)| condition(path, operator, value))
-                .collect();
+            let conditions: Vec<String> =
+                conditions.iter().map(|(path, operator, value)| condition(path, operator, value)).collect();
             rule(&conditions.join(","))
         })
         .collect();
@@ -100,26 +90,17 @@ fn what_a_missing_value_slips_past() {
     }
     // Said of all tools.
     check(
-        &format!(
-            r#""all_tools":{}"#,
-            list("deny_if", &[&[("args.a", "neq", "1")]])
-        ),
+        &format!(r#""all_tools":{}"#, list("deny_if", &[&[("args.a", "neq", "1")]])),
         &[("/all_tools/deny_if/0/conditions/0/op", "`neq`")],
     );
     // What does not say that the path itself may not be missing.
     for other in [
         field("require", &[&[("args.b", "exists", "true")]]),
         field("require", &[&[("args.a", "exists", "false")]]),
-        field(
-            "approve_if",
-            &[&[("args.a", "exists", "false"), ("args.b", "eq", "1")]],
-        ),
+        field("approve_if", &[&[("args.a", "exists", "false"), ("args.b", "eq", "1")]]),
     ] {
         check_entry(
-            &format!(
-                "{{{},{other}}}",
-                field("deny_if", &[&[("args.a.x", "neq", "1")]])
-            ),
+            &format!("{{{},{other}}}", field("deny_if", &[&[("args.a.x", "neq", "1")]])),
             &[("/deny_if/0/conditions/0/op", "`args.a.x`")],
         );
     }
@@ -166,10 +147,7 @@ fn absence_that_is_spoken_of() {
         )
     };
     check_entry(&with("args.a[*]"), &[]);
-    check_entry(
-        &with("args.a[*].b"),
-        &[("/deny_if/0/conditions/0/op", "`args.a[*].b`")],
-    );
+    check_entry(&with("args.a[*].b"), &[("/deny_if/0/conditions/0/op", "`args.a[*].b`")]);
     // Required of every call.
     check(
         &format!(
@@ -192,10 +170,7 @@ fn expressions_without_ends() {
             &[("/require/0/conditions/0/value", part)],
         );
         check_entry(&list("deny_if", &[&[("args.a", "regex", pattern)]]), &[]);
-        check_entry(
-            &list("require", &[&[("args.a", "not_regex", pattern)]]),
-            &[],
-        );
+        check_entry(&list("require", &[&[("args.a", "not_regex", pattern)]]), &[]);
     }
     check_entry(&list("require", &[&[("args.a", "regex", "\"^a$\"")]]), &[]);
 }
@@ -203,10 +178,7 @@ fn expressions_without_ends() {
 #[test]
 fn the_name_that_clients_give_themselves() {
     let entry = |name| list(name, &[&[("client.name", "eq", "\"a\"")]]);
-    check_entry(
-        &entry("require"),
-        &[("/require/0/conditions/0/path", "`client.name`")],
-    );
+    check_entry(&entry("require"), &[("/require/0/conditions/0/path", "`client.name`")]);
     check_entry(&entry("deny_if"), &[]);
     check_entry(&list("require", &[&[("grant.label", "eq", "\"a\"")]]), &[]);
 }
@@ -214,18 +186,9 @@ fn the_name_that_clients_give_themselves() {
 #[test]
 fn bare_entries_in_place_of_strict_classes() {
     let strict = r#""classes":{"Read":{},"Destructive":{"action":"approve"}}"#;
-    check(
-        &format!(r#"{strict},"tools":{{"drop":{{}}}}"#),
-        &[("/tools/drop", "`drop` restricts nothing")],
-    );
-    check(
-        &format!(r#"{strict},"tools":{{"*":{{"reason":"x"}}}}"#),
-        &[("/tools/*", "`*` allows every tool")],
-    );
-    check(
-        r#""classes":{"Read":{}},"tools":{"*":{}}"#,
-        &[("/tools/*", "no entry of `classes` is ever used")],
-    );
+    check(&format!(r#"{strict},"tools":{{"drop":{{}}}}"#), &[("/tools/drop", "`drop` restricts nothing")]);
+    check(&format!(r#"{strict},"tools":{{"*":{{"reason":"x"}}}}"#), &[("/tools/*", "`*` allows every tool")]);
+    check(r#""classes":{"Read":{}},"tools":{"*":{}}"#, &[("/tools/*", "no entry of `classes` is ever used")]);
     check(
         r#""classes":{"Read":{"redact":["emails"]}},"tools":{"t":{"redact":["cards"]}}"#,
         &[("/tools/t", "`Read`")],
@@ -245,14 +208,8 @@ fn bare_entries_in_place_of_strict_classes() {
 
 #[test]
 fn globs_that_tie() {
-    check(
-        r#""tools":{"get_*":{},"*_all":{}}"#,
-        &[("/tools/*_all", "such as `get_all`, `*_all` is chosen")],
-    );
-    check(
-        r#""tools":{"a?":{},"?a":{},"b?":{}}"#,
-        &[("/tools/?a", "`?a` and `a?`"), ("/tools/b?", "`?a`")],
-    );
+    check(r#""tools":{"get_*":{},"*_all":{}}"#, &[("/tools/*_all", "such as `get_all`, `*_all` is chosen")]);
+    check(r#""tools":{"a?":{},"?a":{},"b?":{}}"#, &[("/tools/?a", "`?a` and `a?`"), ("/tools/b?", "`?a`")]);
     for keys in [
         r#""get_*":{},"set_*":{}"#,
         r#""get_*":{},"*_user":{}"#,
@@ -271,17 +228,11 @@ fn counters_that_count_twice() {
     let (a, b, rate) = (limit("a"), limit("b"), limit("t_rate"));
     check_entry(
         &format!(r#"{{"limits":[{a},{b},{a}]}}"#),
-        &[(
-            "/limits/2",
-            "`a` is named twice in one call, here and by `/tools/t/limits/0`",
-        )],
+        &[("/limits/2", "`a` is named twice in one call, here and by `/tools/t/limits/0`")],
     );
     check_entry(
         &format!(r#"{{"limits":[{a},{rate}],"rate_limit":"1/minute"}}"#),
-        &[(
-            "/rate_limit",
-            "`t_rate` is named twice in one call, here and by `/tools/t/limits/1`",
-        )],
+        &[("/rate_limit", "`t_rate` is named twice in one call, here and by `/tools/t/limits/1`")],
     );
     check(
         &format!(
@@ -296,25 +247,16 @@ fn counters_that_count_twice() {
         &[("/tools/t*/rate_limit", "`t_rate`")],
     );
     check(
-        &format!(
-            r#""all_tools":{{"limits":[{}],"rate_limit":"1/minute"}}"#,
-            limit("all_tools_rate")
-        ),
+        &format!(r#""all_tools":{{"limits":[{}],"rate_limit":"1/minute"}}"#, limit("all_tools_rate")),
         &[("/all_tools/rate_limit", "`all_tools_rate`")],
     );
-    check(
-        &format!(r#""classes":{{"Read":{{"limits":[{a},{a}]}}}}"#),
-        &[("/classes/Read/limits/1", "`a`")],
-    );
+    check(&format!(r#""classes":{{"Read":{{"limits":[{a},{a}]}}}}"#), &[("/classes/Read/limits/1", "`a`")]);
     // One call each, or names that only look alike.
     for fields in [
         format!(r#""tools":{{"t":{{"limits":[{a}]}},"u":{{"limits":[{a}]}}}}"#),
         format!(r#""tools":{{"t":{{"rate_limit":"1/minute"}},"u":{{"limits":[{rate}]}}}}"#),
-        format!(
-            r#""all_tools":{{"limits":[{rate}]}},"tools":{{"t":{{}},"t*":{{"rate_limit":"1/minute"}}}}"#
-        ),
-        r#""all_tools":{"rate_limit":"1/minute"},"tools":{"t":{"rate_limit":"1/minute"}}"#
-            .to_owned(),
+        format!(r#""all_tools":{{"limits":[{rate}]}},"tools":{{"t":{{}},"t*":{{"rate_limit":"1/minute"}}}}"#),
+        r#""all_tools":{"rate_limit":"1/minute"},"tools":{"t":{"rate_limit":"1/minute"}}"#.to_owned(),
     ] {
         check(&fields, &[]);
     }
@@ -324,10 +266,7 @@ fn counters_that_count_twice() {
 fn counters_that_a_new_session_resets() {
     check_entry(
         r#"{"limits":[{"counter":"a","window":"minute","max":1,"scope":"session"}],"rate_limit":{"max":1,"window":60,"scope":"session"}}"#,
-        &[
-            ("/limits/0/scope", "a new session gets a new counter"),
-            ("/rate_limit/scope", "`session`"),
-        ],
+        &[("/limits/0/scope", "a new session gets a new counter"), ("/rate_limit/scope", "`session`")],
     );
     check_entry(
         r#"{"limits":[{"counter":"a","window":"minute","max":1,"scope":"server"}],"rate_limit":{"max":1,"window":60}}"#,
@@ -355,37 +294,19 @@ fn names_that_the_server_does_not_have() {
             ("/tools/zzzzzzzz", "no tool `zzzzzzzz`"),
         ],
     );
-    let underlined: Vec<&str> = problems
-        .iter()
-        .map(|problem| source.get(problem.span.clone().unwrap()).unwrap())
-        .collect();
-    assert_eq!(
-        underlined,
-        [
-            "\"evil\"",
-            "\"apply_*\"",
-            "\"evall\"",
-            "\"set_*\"",
-            "\"zzzzzzzz\""
-        ]
-    );
-    let help: Vec<&str> = problems
-        .iter()
-        .map(|problem| problem.help.as_deref().unwrap())
-        .collect();
+    let underlined: Vec<&str> =
+        problems.iter().map(|problem| source.get(problem.span.clone().unwrap()).unwrap()).collect();
+    assert_eq!(underlined, ["\"evil\"", "\"apply_*\"", "\"evall\"", "\"set_*\"", "\"zzzzzzzz\""]);
+    let help: Vec<&str> = problems.iter().map(|problem| problem.help.as_deref().unwrap()).collect();
     assert_eq!(help[0], "did you mean `eval`?");
     assert_eq!(help[4], "it has `eval`, `get_source`, `odd?`");
 }
 
 #[test]
 fn huge_documents_are_not_compared_without_end() {
-    let globs: Vec<String> = (0..3000)
-        .map(|index| format!(r#""a*{index:04}*{}":{{}}"#, "b*".repeat(100)))
-        .collect();
-    let source = format!(
-        r#"{{"version":"1","default":"deny","tools":{{{}}}}}"#,
-        globs.join(",")
-    );
+    let globs: Vec<String> =
+        (0..3000).map(|index| format!(r#""a*{index:04}*{}":{{}}"#, "b*".repeat(100))).collect();
+    let source = format!(r#"{{"version":"1","default":"deny","tools":{{{}}}}}"#, globs.join(","));
     let (policy, problems) = check_source(source.as_bytes());
     assert!(policy.is_some());
     assert!(!problems.is_empty());

@@ -27,11 +27,7 @@ pub(super) fn warn(policy: &Policy, effort: &mut Effort, problems: &mut Problems
 }
 
 fn report(key: &str, rival: &str, name: &str, place: &EntryPlace<'_>, problems: &mut Problems) {
-    let example = if name.is_empty() {
-        String::new()
-    } else {
-        format!(", such as `{name}`,")
-    };
+    let example = if name.is_empty() { String::new() } else { format!(", such as `{name}`,") };
     let winner = key.min(rival);
     problems.warn_at_key(
         &place.at,
@@ -49,13 +45,8 @@ fn steps(a: &[char], b: &[char]) -> usize {
     }
 }
 
-fn can_start_alike<'c>(
-    a: impl Iterator<Item = &'c char>,
-    b: impl Iterator<Item = &'c char>,
-) -> bool {
-    a.zip(b)
-        .take_while(|(a, b)| **a != '*' && **b != '*')
-        .all(|(a, b)| one_fits_both(*a, *b).is_some())
+fn can_start_alike<'c>(a: impl Iterator<Item = &'c char>, b: impl Iterator<Item = &'c char>) -> bool {
+    a.zip(b).take_while(|(a, b)| **a != '*' && **b != '*').all(|(a, b)| one_fits_both(*a, *b).is_some())
 }
 
 /// A character that both single places match.
@@ -75,10 +66,7 @@ fn common_name(a: &[char], b: &[char]) -> Option<String> {
     let meets = Meeting::of(a, b);
     let (mut i, mut j, mut name) = (0, 0, String::new());
     while (i, j) != (a.len(), b.len()) {
-        let step = moves(a, b, i, j)
-            .into_iter()
-            .flatten()
-            .find(|step| meets.at(step.i, step.j))?;
+        let step = moves(a, b, i, j).into_iter().flatten().find(|step| meets.at(step.i, step.j))?;
         name.extend(step.character);
         (i, j) = (step.i, step.j);
     }
@@ -103,11 +91,7 @@ fn moves(a: &[char], b: &[char], i: usize, j: usize) -> [Option<Move>; 3] {
         (None, Some('*')) => [go(i, j + 1, None), None, None],
         (Some(one), Some(other)) => {
             let both = one_fits_both(one, other);
-            [
-                both.and_then(|both| go(i + 1, j + 1, Some(both))),
-                None,
-                None,
-            ]
+            [both.and_then(|both| go(i + 1, j + 1, Some(both))), None, None]
         }
         _ => [None, None, None],
     }
@@ -126,17 +110,11 @@ struct Meeting {
 impl Meeting {
     fn of(a: &[char], b: &[char]) -> Meeting {
         let columns = b.len() + 1;
-        let mut meeting = Meeting {
-            columns,
-            cells: vec![false; (a.len() + 1) * columns],
-        };
+        let mut meeting = Meeting { columns, cells: vec![false; (a.len() + 1) * columns] };
         for i in (0..=a.len()).rev() {
             for j in (0..=b.len()).rev() {
                 let meets = (i, j) == (a.len(), b.len())
-                    || moves(a, b, i, j)
-                        .into_iter()
-                        .flatten()
-                        .any(|step| meeting.at(step.i, step.j));
+                    || moves(a, b, i, j).into_iter().flatten().any(|step| meeting.at(step.i, step.j));
                 if let Some(cell) = meeting.cells.get_mut(i * columns + j) {
                     *cell = meets;
                 }
@@ -146,10 +124,7 @@ impl Meeting {
     }
 
     fn at(&self, i: usize, j: usize) -> bool {
-        self.cells
-            .get(i * self.columns + j)
-            .copied()
-            .unwrap_or(false)
+        self.cells.get(i * self.columns + j).copied().unwrap_or(false)
     }
 }
 
@@ -159,10 +134,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn common(a: &str, b: &str) -> Option<String> {
-        common_name(
-            &a.chars().collect::<Vec<_>>(),
-            &b.chars().collect::<Vec<_>>(),
-        )
+        common_name(&a.chars().collect::<Vec<_>>(), &b.chars().collect::<Vec<_>>())
     }
 
     /// Every text of up to six characters out of the letters that the patterns below use.

@@ -42,10 +42,7 @@ fn unknown(name: &str, known: &[&str]) -> Option<(String, String)> {
         return None;
     }
     if !Glob::is_glob(name) {
-        return Some((
-            format!("the server has no tool `{name}`"),
-            suggestion(name, known),
-        ));
+        return Some((format!("the server has no tool `{name}`"), suggestion(name, known)));
     }
     let glob = Glob::new(name).ok()?;
     let matches = known.iter().any(|tool| glob.matches(tool));

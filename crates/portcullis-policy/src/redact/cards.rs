@@ -16,10 +16,7 @@ const USUAL_GROUPS_MAX: usize = 5;
 
 pub(super) fn replace(replaced: &mut Replaced, marker: &str) {
     let text = replaced.text.as_str();
-    let spans: Vec<Range<usize>> = RUN
-        .find_iter(text)
-        .flat_map(|run| cards_in(text, run.range()))
-        .collect();
+    let spans: Vec<Range<usize>> = RUN.find_iter(text).flat_map(|run| cards_in(text, run.range())).collect();
     replaced.replace_spans(&spans, marker);
 }
 
@@ -37,9 +34,7 @@ fn cards_in(text: &str, run: Range<usize>) -> Vec<Range<usize>> {
             .filter_map(|count| rest.get(..count))
             .find(|window| is_usual(window) && is_card(text, window));
         cards.extend(longest.and_then(span));
-        rest = rest
-            .get(longest.map_or(1, <[_]>::len)..)
-            .unwrap_or_default();
+        rest = rest.get(longest.map_or(1, <[_]>::len)..).unwrap_or_default();
     }
     cards
 }
@@ -102,12 +97,8 @@ fn stands_alone(text: &str, span: &Range<usize>) -> bool {
     let after = text.get(span.end..).unwrap_or_default();
     let is_word = |one: char| one.is_alphanumeric() || one == '_';
     let is_digit = |one: char| one.is_ascii_digit();
-    let in_fraction = before
-        .strip_suffix(['.', ','])
-        .is_some_and(|whole| whole.ends_with(is_digit));
-    let has_fraction = after
-        .strip_prefix('.')
-        .is_some_and(|fraction| fraction.starts_with(is_digit));
+    let in_fraction = before.strip_suffix(['.', ',']).is_some_and(|whole| whole.ends_with(is_digit));
+    let has_fraction = after.strip_prefix('.').is_some_and(|fraction| fraction.starts_with(is_digit));
     !before.ends_with(is_word) && !after.starts_with(is_word) && !in_fraction && !has_fraction
 }
 

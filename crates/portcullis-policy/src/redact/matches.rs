@@ -20,25 +20,14 @@ pub(super) struct Candidate<'t> {
 
 impl Replaced {
     pub(super) fn new(text: &str) -> Replaced {
-        Replaced {
-            text: text.to_owned(),
-            count: 0,
-        }
+        Replaced { text: text.to_owned(), count: 0 }
     }
 
     /// Replaces each match, or of each match the group `secret` if there is one, that `is_meant`.
-    pub(super) fn replace(
-        &mut self,
-        regex: &Regex,
-        marker: &str,
-        is_meant: impl Fn(&Candidate<'_>) -> bool,
-    ) {
+    pub(super) fn replace(&mut self, regex: &Regex, marker: &str, is_meant: impl Fn(&Candidate<'_>) -> bool) {
         self.replace_found(regex, marker, |text, captures| {
             let found = captures.name("secret").or_else(|| captures.get(0))?;
-            let candidate = Candidate {
-                text: found.as_str(),
-                after: text.get(found.end()..)?,
-            };
+            let candidate = Candidate { text: found.as_str(), after: text.get(found.end()..)? };
             is_meant(&candidate).then(|| found.range())
         });
     }
@@ -76,9 +65,6 @@ impl Replaced {
 
 /// A pattern of this crate, compiled.
 pub(super) fn compiled(pattern: &str) -> Regex {
-    #[expect(
-        clippy::expect_used,
-        reason = "the patterns are constants, and every one is compiled in a test"
-    )]
+    #[expect(clippy::expect_used, reason = "the patterns are constants, and every one is compiled in a test")]
     Regex::new(pattern).expect("a constant pattern compiles")
 }

@@ -41,8 +41,7 @@ const TOKENS: &[&str] = &[
     r"pcl_[A-Za-z0-9_-]{16,}",
 ];
 
-static TOKEN: LazyLock<Regex> =
-    LazyLock::new(|| compiled(&format!(r"(?-u:\b)(?:{})", TOKENS.join("|"))));
+static TOKEN: LazyLock<Regex> = LazyLock::new(|| compiled(&format!(r"(?-u:\b)(?:{})", TOKENS.join("|"))));
 
 /// Names of secrets; one may be the end of a longer name.
 const NAMES: &str = "pass(?:word|wd|phrase|code)|pwd|secret|(?:api|access|secret|private|signing|encryption|account)[_-]?key|(?:auth|access|refresh|api|bearer|session|id)[_-]?token";
@@ -54,9 +53,7 @@ static ASSIGNMENT: LazyLock<Regex> = LazyLock::new(|| {
     let sign = r"(?P<sign>\s{0,8}(?:=>|:=|[:=])\s{0,8})";
     let quoted = r#"\\?["'](?P<quoted>[^"'\\\[\r\n][^"'\\\r\n]*)"#;
     let plain = r#"(?P<plain>[^\s"'\\\[\]<>(){},;&$][^\s"'\\\[\]<>(){},;&]*)"#;
-    compiled(&format!(
-        r#"(?i){name}(?:\\?["'])?{sign}(?:{quoted}|{plain})"#
-    ))
+    compiled(&format!(r#"(?i){name}(?:\\?["'])?{sign}(?:{quoted}|{plain})"#))
 });
 
 static NAME_AT_END: LazyLock<Regex> = LazyLock::new(|| compiled(&format!("(?i)(?:{NAMES})$")));
@@ -76,13 +73,11 @@ static LOGIN_IN_URL: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// A secret key of Amazon Web Services has no shape of its own; what stands shortly before it tells.
-static NEAR_KEYWORD: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(r"(?i)(?:aws|secret)[^\r\n]{0,40}?[^a-z0-9/+](?P<secret>[a-z0-9/+]{40})")
-});
+static NEAR_KEYWORD: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"(?i)(?:aws|secret)[^\r\n]{0,40}?[^a-z0-9/+](?P<secret>[a-z0-9/+]{40})"));
 
-static WEBHOOK: LazyLock<Regex> = LazyLock::new(|| {
-    compiled(r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/+]{20,})")
-});
+static WEBHOOK: LazyLock<Regex> =
+    LazyLock::new(|| compiled(r"hooks\.slack\.com/(?:services|workflows)/(?P<secret>[A-Za-z0-9/+]{20,})"));
 
 pub(super) fn replace(replaced: &mut Replaced, marker: &str) {
     replaced.replace(&LOGIN_IN_URL, marker, |_| true);
@@ -108,10 +103,8 @@ fn assigned(text: &str, captures: &Captures<'_>) -> Option<Range<usize>> {
     let value = plain.as_str();
     let is_call = text.get(plain.end()..)?.starts_with('(');
     let name = captures.name("name")?.as_str().to_ascii_lowercase();
-    let is_password =
-        (name.starts_with("pass") || name == "pwd") && captures.name("sign")?.as_str() == "=";
-    (is_long(value) && !is_call && (is_password || has_letters_and_digits(value)))
-        .then(|| plain.range())
+    let is_password = (name.starts_with("pass") || name == "pwd") && captures.name("sign")?.as_str() == "=";
+    (is_long(value) && !is_call && (is_password || has_letters_and_digits(value))).then(|| plain.range())
 }
 
 fn is_long(value: &str) -> bool {
@@ -120,9 +113,7 @@ fn is_long(value: &str) -> bool {
 
 /// Where a template will put the secret.
 fn is_placeholder(value: &str) -> bool {
-    ["${", "{{", "<", "%(", "$("]
-        .iter()
-        .any(|start| value.starts_with(start))
+    ["${", "{{", "<", "%(", "$("].iter().any(|start| value.starts_with(start))
 }
 
 fn has_letters_and_digits(value: &str) -> bool {
@@ -133,8 +124,7 @@ fn has_letters_and_digits(value: &str) -> bool {
 /// A word has no digits, and no capital after a small letter.
 fn is_no_word(candidate: &Candidate<'_>) -> bool {
     let bytes = candidate.text.as_bytes();
-    let is_camel =
-        |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
+    let is_camel = |pair: &[u8]| matches!(pair, [a, b] if a.is_ascii_lowercase() && b.is_ascii_uppercase());
     bytes.iter().any(u8::is_ascii_digit) || bytes.windows(2).any(is_camel)
 }
 

@@ -55,14 +55,7 @@ fn tokens_of_well_known_shapes() {
         format!("{}{}", "sk-", random(48)),
         format!("{}{}", "sk-proj-", random(48)),
         format!("{}{}-{}", "sk-ant-", "api03", random(60)),
-        format!(
-            "{}{}.{}{}.{}",
-            "eyJ",
-            random(20),
-            "eyJ",
-            random(40),
-            random(43)
-        ),
+        format!("{}{}.{}{}.{}", "eyJ", random(20), "eyJ", random(40), random(43)),
         format!("{}{}", "pcl_", random(32)),
     ];
     for token in tokens {
@@ -96,23 +89,13 @@ fn secrets_that_their_surroundings_tell() {
     }
     goes("secrets", "password=", "correcthorsebattery", "&user=me");
     goes("secrets", "passphrase: \"", "correct horse battery", "\"");
-    goes(
-        "secrets",
-        "Authorization: Basic ",
-        "dXNlcjpwYXNzd29yZDE=",
-        "",
-    );
+    goes("secrets", "Authorization: Basic ", "dXNlcjpwYXNzd29yZDE=", "");
     goes("secrets", "postgres://me:", "hunter2", "@db.example.com/x");
     goes("secrets", "redis://:", "p@ss", "@cache.example:6379");
     let key = format!("{}/+{}", random(20), random(18));
     goes("secrets", "aws_secret_access_key = ", &key, "\n");
     goes("secrets", "AWS credentials of the build: ", &key, " (old)");
-    goes(
-        "secrets",
-        "https://hooks.slack.com/services/",
-        "T00000000/B00000000/aaaaBBBB",
-        "",
-    );
+    goes("secrets", "https://hooks.slack.com/services/", "T00000000/B00000000/aaaaBBBB", "");
 }
 
 #[test]
@@ -251,41 +234,24 @@ fn private_key_blocks() {
         let end = format!("{dashes}END {label}{dashes}");
         for line in ["\n", "\\n", "\r\n"] {
             let body = format!("{line}{}{line}{}{line}", random(64), random(20));
-            goes(
-                "private_keys",
-                "key:",
-                &format!("{begin}{body}{end}"),
-                "\nnext",
-            );
+            goes("private_keys", "key:", &format!("{begin}{body}{end}"), "\nnext");
             goes("private_keys", "key:", &format!("{begin}{body}"), "");
         }
     }
     for label in ["PUBLIC KEY", "CERTIFICATE", "PGP PUBLIC KEY BLOCK"] {
-        stays(
-            "private_keys",
-            &format!("{dashes}BEGIN {label}{dashes}\nabc\n{dashes}END {label}{dashes}"),
-        );
+        stays("private_keys", &format!("{dashes}BEGIN {label}{dashes}\nabc\n{dashes}END {label}{dashes}"));
     }
     stays("private_keys", "a PRIVATE KEY is not shown");
     let block = format!("{dashes}BEGIN PRIVATE KEY{dashes}x{dashes}END PRIVATE KEY{dashes}");
     let two = format!("{block} and {block}");
-    assert_eq!(
-        all().redact_text(&two).unwrap(),
-        "[REDACTED private_keys] and [REDACTED private_keys]"
-    );
+    assert_eq!(all().redact_text(&two).unwrap(), "[REDACTED private_keys] and [REDACTED private_keys]");
 }
 
 #[test]
 fn only_the_named_detectors_work() {
     let text = "a@example.com 4111111111111111";
-    assert_eq!(
-        only("cards").redact_text(text).unwrap(),
-        "a@example.com [REDACTED cards]"
-    );
-    assert_eq!(
-        all().redact_text(text).unwrap(),
-        "[REDACTED emails] [REDACTED cards]"
-    );
+    assert_eq!(only("cards").redact_text(text).unwrap(), "a@example.com [REDACTED cards]");
+    assert_eq!(all().redact_text(text).unwrap(), "[REDACTED emails] [REDACTED cards]");
     assert_eq!(Detectors::default().redact_text(text), None);
 }
 
@@ -326,10 +292,8 @@ fn every_string_of_a_value_keys_included() {
 #[test]
 fn a_large_object_takes_no_more_than_its_share() {
     let count = 50_000;
-    let members = (0..count).map(|index| Member {
-        key: format!("user{index}@example.com"),
-        value: Value::Null,
-    });
+    let members =
+        (0..count).map(|index| Member { key: format!("user{index}@example.com"), value: Value::Null });
     let mut value = Value::from(Object::from_distinct(members.collect()));
     assert_eq!(all().redact_value(&mut value), count);
     assert_eq!(value.as_object().unwrap().len(), count);

@@ -20,25 +20,17 @@ pub(super) fn groups(rule: &Rule) -> Vec<Group<'_>> {
     let mut places: HashMap<(Root, &[Step]), usize> = HashMap::new();
     for (index, condition) in rule.conditions.iter().enumerate() {
         let path = &condition.path;
-        let place = *places
-            .entry((path.root, path.steps.as_slice()))
-            .or_insert(groups.len());
+        let place = *places.entry((path.root, path.steps.as_slice())).or_insert(groups.len());
         match groups.get_mut(place) {
             Some(group) => group.conditions.push((index, condition)),
-            None => groups.push(Group {
-                path,
-                conditions: vec![(index, condition)],
-            }),
+            None => groups.push(Group { path, conditions: vec![(index, condition)] }),
         }
     }
     groups
 }
 
 impl Group<'_> {
-    pub(super) fn find(
-        &self,
-        is_wanted: impl Fn(&Condition) -> bool,
-    ) -> Option<(usize, &Condition)> {
+    pub(super) fn find(&self, is_wanted: impl Fn(&Condition) -> bool) -> Option<(usize, &Condition)> {
         let mut conditions = self.conditions.iter();
         conditions.find_map(|(index, one)| is_wanted(one).then_some((*index, *one)))
     }
@@ -67,24 +59,21 @@ impl Group<'_> {
 
     /// Whether one of the values satisfies all conditions.
     pub(super) fn any_satisfies(&self, values: &[Value], stance: Stance) -> bool {
-        values.iter().any(|value| {
-            self.conditions
-                .iter()
-                .all(|(_, condition)| holds(condition, value, stance))
-        })
+        values
+            .iter()
+            .any(|value| self.conditions.iter().all(|(_, condition)| holds(condition, value, stance)))
     }
 
     /// The only values that can satisfy the group, where a condition lists them.
     fn candidates(&self) -> Option<&[Value]> {
-        let exact = self.conditions.iter().find_map(|(_, one)| {
-            (one.operator.name == "eq").then_some(std::slice::from_ref(&one.value))
-        });
+        let exact = self
+            .conditions
+            .iter()
+            .find_map(|(_, one)| (one.operator.name == "eq").then_some(std::slice::from_ref(&one.value)));
         let listed = || {
-            self.conditions.iter().find_map(|(_, one)| {
-                (one.operator.name == "in")
-                    .then(|| one.value.as_array())
-                    .flatten()
-            })
+            self.conditions
+                .iter()
+                .find_map(|(_, one)| (one.operator.name == "in").then(|| one.value.as_array()).flatten())
         };
         exact.or_else(listed)
     }

@@ -15,12 +15,7 @@ fn conditions_that_exclude_each_other() {
         &[(a, "in", "[5,6]"), (a, "lt", "5")],
         &[(a, "gt", "10"), (a, "lt", "5")],
         &[(a, "gte", "5"), (a, "lt", "5")],
-        &[
-            (a, "gt", "1"),
-            (a, "gte", "5"),
-            (a, "lte", "5"),
-            (a, "lt", "5"),
-        ],
+        &[(a, "gt", "1"), (a, "gte", "5"), (a, "lte", "5"), (a, "lt", "5")],
         &[(a, "length_gte", "3"), (a, "length_lte", "2")],
         &[(a, "type", "\"string\""), (a, "type", "\"integer\"")],
         &[("args[\"a\"]", "eq", "\"x\""), (a, "starts_with", "\"y\"")],
@@ -59,31 +54,16 @@ fn conditions_that_go_together() {
     // A string cannot be judged by `gt`, and that stops a call.
     let mixed: &[_] = &[(a, "eq", "\"x\""), (a, "gt", "5")];
     check_entry(&list("deny_if", &[mixed]), &[]);
-    check_entry(
-        &list("require", &[mixed]),
-        &[("/require/0/conditions/1", "no value of `args.a`")],
-    );
+    check_entry(&list("require", &[mixed]), &[("/require/0/conditions/1", "no value of `args.a`")]);
 }
 
 #[test]
 fn rules_that_never_hold() {
     for (conditions, part) in [
-        (
-            &[("args.a", "in", "[]")] as &[_],
-            "`in []` holds for no value",
-        ),
-        (
-            &[("args.a", "schema", "false")],
-            "`schema false` holds for no",
-        ),
-        (
-            &[("tool.name", "exists", "false")],
-            "`tool.name` is never missing",
-        ),
-        (
-            &[("time.hour", "gte", "24")],
-            "`time.hour` never satisfies `gte 24`",
-        ),
+        (&[("args.a", "in", "[]")] as &[_], "`in []` holds for no value"),
+        (&[("args.a", "schema", "false")], "`schema false` holds for no"),
+        (&[("tool.name", "exists", "false")], "`tool.name` is never missing"),
+        (&[("time.hour", "gte", "24")], "`time.hour` never satisfies `gte 24`"),
         (
             &[("time.hour", "lt", "6"), ("time.hour", "gte", "22")],
             "`time.hour` never satisfies `lt 6` and `gte 22`",
@@ -123,10 +103,7 @@ fn rules_behind_rules() {
         let at = format!("/{name}/1");
         let shadowed = [(at.as_str(), "never decides: whenever it holds")];
         check_entry(&list(name, &[&[a], &[b, a]]), &shadowed);
-        check_entry(
-            &list(name, &[&[a], &[("args[\"a\"]", "eq", "1.0")]]),
-            &shadowed,
-        );
+        check_entry(&list(name, &[&[a], &[("args[\"a\"]", "eq", "1.0")]]), &shadowed);
         check_entry(&list(name, &[&[], &[a]]), &shadowed);
         check_entry(&list(name, &[&[a, b], &[a]]), &[]);
         check_entry(&list(name, &[&[a], &[b]]), &[]);
@@ -138,36 +115,21 @@ fn rules_behind_rules() {
     check_entry(&list("require", &[&[a], &[a, b]]), &[]);
     check_entry(&list("require", &[&[a], &[]]), &[]);
     let both = |x: &str, y: &str| format!("{{{},{}}}", field(x, &[&[a]]), field(y, &[&[a, b]]));
-    check_entry(
-        &both("deny_if", "approve_if"),
-        &[("/approve_if/0", "`/tools/t/deny_if/0` holds before it")],
-    );
+    check_entry(&both("deny_if", "approve_if"), &[("/approve_if/0", "`/tools/t/deny_if/0` holds before it")]);
     check_entry(&both("approve_if", "deny_if"), &[]);
     check_entry(&both("require", "deny_if"), &[]);
     let all_tools = format!(r#""all_tools":{}"#, list("deny_if", &[&[a]]));
     check(
-        &format!(
-            r#"{all_tools},"tools":{{"t":{}}}"#,
-            list("approve_if", &[&[a]])
-        ),
+        &format!(r#"{all_tools},"tools":{{"t":{}}}"#, list("approve_if", &[&[a]])),
         &[("/tools/t/approve_if/0", "`/all_tools/deny_if/0`")],
     );
-    check(
-        &format!(
-            r#"{all_tools},"tools":{{"t":{}}}"#,
-            list("deny_if", &[&[a]])
-        ),
-        &[],
-    );
+    check(&format!(r#"{all_tools},"tools":{{"t":{}}}"#, list("deny_if", &[&[a]])), &[]);
 }
 
 #[test]
 fn what_an_action_leaves_unreached() {
     let rules = field("require", &[&[("args.a", "eq", "1")]]);
-    let asks = field(
-        "approve_if",
-        &[&[("args.a", "eq", "1")], &[("args.a", "eq", "1")]],
-    );
+    let asks = field("approve_if", &[&[("args.a", "eq", "1")], &[("args.a", "eq", "1")]]);
     check_entry(
         &format!(
             r#"{{"action":"deny","validate":"schema",{rules},{asks},"limits":[],"rate_limit":"1/minute","set":{{"args.a":1}}}}"#
