@@ -192,6 +192,8 @@ static LISTED: Place = leaf(&[
     "uriTemplate",
     "description",
     "arguments",
+    "taskId",
+    "status",
 ]);
 
 const fn leaf(known: &'static [&'static str]) -> Place {
@@ -226,7 +228,7 @@ pub(crate) fn tool_is_clear(tool: &Object) -> bool {
     TOOL.is_clear(tool)
 }
 
-/// The same for a listed resource, template or prompt.
+/// The same for a listed resource, template, prompt or task.
 pub(crate) fn listed_is_clear(item: &Object) -> bool {
     LISTED.is_clear(item)
 }

@@ -5,7 +5,7 @@
 
 use portcullis_json::{Object, Value};
 
-use crate::params::{CURSOR_BYTES_MAX, Fields, NAME_BYTES_MAX, URI_BYTES_MAX};
+use crate::params::{CURSOR_BYTES_MAX, Fields, NAME_BYTES_MAX, TASK_ID_BYTES_MAX, URI_BYTES_MAX};
 use crate::tool::ToolDefinition;
 use crate::{FieldFault, Problem, Subject, keys};
 
@@ -23,6 +23,8 @@ pub enum ListKind {
     ResourceTemplates,
     /// `prompts/list`
     Prompts,
+    /// `tasks/list`, legacy only
+    Tasks,
 }
 
 impl ListKind {
@@ -33,6 +35,7 @@ impl ListKind {
             Subject::ResourceList => Some(ListKind::Resources),
             Subject::ResourceTemplateList => Some(ListKind::ResourceTemplates),
             Subject::PromptList => Some(ListKind::Prompts),
+            Subject::TaskList => Some(ListKind::Tasks),
             _ => None,
         }
     }
@@ -44,6 +47,7 @@ impl ListKind {
             ListKind::Resources => "resources",
             ListKind::ResourceTemplates => "resourceTemplates",
             ListKind::Prompts => "prompts",
+            ListKind::Tasks => "tasks",
         }
     }
 
@@ -53,15 +57,17 @@ impl ListKind {
             ListKind::Tools | ListKind::Prompts => ("name", NAME_BYTES_MAX),
             ListKind::Resources => ("uri", URI_BYTES_MAX),
             ListKind::ResourceTemplates => ("uriTemplate", URI_BYTES_MAX),
+            ListKind::Tasks => ("taskId", TASK_ID_BYTES_MAX),
         }
     }
 
     fn is_clear(self, definition: &Object) -> bool {
         match self {
             ListKind::Tools => keys::tool_is_clear(definition),
-            ListKind::Resources | ListKind::ResourceTemplates | ListKind::Prompts => {
-                keys::listed_is_clear(definition)
-            }
+            ListKind::Resources
+            | ListKind::ResourceTemplates
+            | ListKind::Prompts
+            | ListKind::Tasks => keys::listed_is_clear(definition),
         }
     }
 }
@@ -69,7 +75,7 @@ impl ListKind {
 /// One element: what it is known by, and all of it.
 #[derive(Clone, Copy, Debug)]
 pub struct Listed<'a> {
-    /// Name, URI or URI template.
+    /// Name, URI, URI template or task id.
     pub identity: &'a str,
     /// Everything, as it came.
     pub definition: &'a Object,

@@ -64,3 +64,21 @@ pub struct ErrorObject {
     /// More, if the sender had more.
     pub data: Option<Value>,
 }
+
+impl ErrorObject {
+    /// An error without data.
+    pub fn new(code: i64, message: impl Into<String>) -> ErrorObject {
+        ErrorObject {
+            code,
+            message: message.into(),
+            data: None,
+        }
+    }
+
+    /// The same error with data.
+    #[must_use]
+    pub fn with_data(mut self, data: impl Into<Value>) -> ErrorObject {
+        self.data = Some(data.into());
+        self
+    }
+}

@@ -8,7 +8,7 @@ use std::fmt;
 use portcullis_json::{Object, Value};
 
 use crate::headers::HeaderMismatch;
-use crate::{Id, SUPPORTED_REVISIONS};
+use crate::{ErrorObject, Id, SUPPORTED_REVISIONS};
 
 /// JSON-RPC and MCP error codes.
 pub mod code {
@@ -98,11 +98,11 @@ impl Refusal {
             NotJson => code::PARSE,
             TooLarge | TooDeep | NumberTooLarge | DuplicateKey | Batch | NotAnObject
             | WrongVersion | UnknownKey | ConfusableKey | BadId | BadMethod | BadShape
-            | BadResult | BadError | ResponseForbidden | NeedsId | NeedsNoId => {
+            | BadParams | BadResult | BadError | ResponseForbidden | NeedsId | NeedsNoId => {
                 code::INVALID_REQUEST
             }
             UnknownMethod => code::METHOD_NOT_FOUND,
-            BadParams | Field(_) => code::INVALID_PARAMS,
+            Field(_) => code::INVALID_PARAMS,
             UnsupportedRevision(_) => code::UNSUPPORTED_REVISION,
             Headers(_) => code::HEADER_MISMATCH,
         }
@@ -153,6 +153,16 @@ impl Refusal {
     }
 }
 
+impl From<&Refusal> for ErrorObject {
+    fn from(refusal: &Refusal) -> ErrorObject {
+        ErrorObject {
+            code: refusal.code(),
+            message: refusal.public_message(),
+            data: refusal.data(),
+        }
+    }
+}
+
 impl fmt::Display for Refusal {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.public_message())
@@ -193,6 +203,8 @@ pub enum Problem {
     Not(&'static str),
     /// Longer than this many bytes, or more than this many elements.
     LongerThan(usize),
+    /// It has a key that another reader could take for a known one.
+    Confusable,
 }
 
 impl fmt::Display for FieldFault {
@@ -202,6 +214,7 @@ impl fmt::Display for FieldFault {
             Problem::Missing => f.write_str("is missing"),
             Problem::Not(wanted) => write!(f, "must be {wanted}"),
             Problem::LongerThan(max) => write!(f, "is longer than {max}"),
+            Problem::Confusable => f.write_str("has a key that is confusable with a known key"),
         }
     }
 }

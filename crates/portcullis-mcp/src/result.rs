@@ -2,7 +2,7 @@
 
 use portcullis_json::{Object, Value};
 
-use crate::params::Fields;
+use crate::params::{Fields, TaskId};
 use crate::{Era, FieldFault, Method, Problem, Subject, keys};
 
 /// The kind of a result.
@@ -77,6 +77,20 @@ fn read_input_request<'a>(key: &'a str, value: &'a Value) -> Option<InputRequest
         method,
         params,
     })
+}
+
+/// The task that a result announces: flat in the modern era, under `task` in the legacy one.
+pub fn created_task(era: Era, result: &Object) -> Result<Option<TaskId<'_>>, FieldFault> {
+    if era.is_modern() {
+        return match ResultKind::of(result)? {
+            ResultKind::Task => TaskId::of("result", result).map(Some),
+            ResultKind::Complete | ResultKind::InputRequired => Ok(None),
+        };
+    }
+    match Fields::new("result", result).object("task")? {
+        Some(task) => TaskId::of("result.task", task).map(Some),
+        None => Ok(None),
+    }
 }
 
 /// Marks a modern result as this caller's own, to be kept for at most `ttl_ms_max`.

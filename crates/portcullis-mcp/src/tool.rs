@@ -44,16 +44,18 @@ pub struct Annotations<'a> {
 impl<'a> ToolDefinition<'a> {
     /// From one element of a `tools` array.
     pub fn read(value: &'a Value) -> Result<ToolDefinition<'a>, FieldFault> {
-        let definition = value.as_object().ok_or(FieldFault {
+        let fault = |problem| FieldFault {
             place: "result",
             key: "tools",
-            problem: Problem::Not("an array of objects"),
-        })?;
-        let fields = Fields::new("tool", definition);
+            problem,
+        };
+        let definition = value
+            .as_object()
+            .ok_or(fault(Problem::Not("an array of objects")))?;
         if !keys::tool_is_clear(definition) {
-            let problem = Problem::Not("the only key of its kind: another one is confusable");
-            return Err(fields.fault("name", problem));
+            return Err(fault(Problem::Confusable));
         }
+        let fields = Fields::new("tool", definition);
         Ok(ToolDefinition {
             name: require_name(&fields)?,
             title: fields.nullable_string("title")?,

@@ -34,12 +34,7 @@ pub fn error(id: Option<&Id>, error: ErrorObject) -> String {
 
 /// The answer to what was refused.
 pub fn refusal(refused: &Refused) -> String {
-    let object = ErrorObject {
-        code: refused.refusal.code(),
-        message: refused.refusal.public_message(),
-        data: refused.refusal.data(),
-    };
-    error(refused.id.as_ref(), object)
+    error(refused.id.as_ref(), ErrorObject::from(&refused.refusal))
 }
 
 impl Request {

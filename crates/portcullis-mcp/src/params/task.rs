@@ -10,9 +10,16 @@ use crate::FieldFault;
 pub struct TaskId<'a>(pub &'a str);
 
 impl<'a> TaskId<'a> {
-    /// From parameters, or from a flat task result.
+    /// From the parameters of a request or notification about a task.
     pub fn read(params: Option<&'a Object>) -> Result<TaskId<'a>, FieldFault> {
         Fields::params(params)
+            .require_bounded("taskId", TASK_ID_BYTES_MAX)
+            .map(TaskId)
+    }
+
+    /// From an object that describes the task itself.
+    pub(crate) fn of(place: &'static str, task: &'a Object) -> Result<TaskId<'a>, FieldFault> {
+        Fields::new(place, task)
             .require_bounded("taskId", TASK_ID_BYTES_MAX)
             .map(TaskId)
     }

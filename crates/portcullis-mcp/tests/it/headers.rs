@@ -259,6 +259,11 @@ fn marks_that_break_the_rules_are_found() {
         SchemaFault::Misplaced
     );
     assert_eq!(fault(r#"{"x-mcp-header":"A"}"#), SchemaFault::Misplaced);
+    let named = object(r#"{"properties":{"x-mcp-header":{"type":"string"}}}"#);
+    assert_eq!(
+        ParamHeaders::from_schema(&named),
+        Ok(ParamHeaders::default())
+    );
     assert_eq!(
         fault(
             r#"{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}"#

@@ -2,7 +2,7 @@
 
 use portcullis_json::{Value, compact};
 use portcullis_mcp::list::{ListKind, filter, read_listed, read_tools};
-use portcullis_mcp::result::{ResultKind, input_requests, make_private, tool_result};
+use portcullis_mcp::result::{ResultKind, created_task, input_requests, make_private, tool_result};
 use portcullis_mcp::{Era, Subject};
 
 use crate::{LEGACY, object};
@@ -77,6 +77,10 @@ fn every_list_has_its_identity() {
             Subject::PromptList,
             r#"{"prompts":[{"name":"i","arguments":[]}]}"#,
         ),
+        (
+            Subject::TaskList,
+            r#"{"tasks":[{"taskId":"i","status":"working"}]}"#,
+        ),
     ];
     for (subject, text) in rows {
         let kind = ListKind::of(subject).unwrap();
@@ -145,6 +149,22 @@ fn kinds_of_results() {
     assert_eq!(kind(r#"{"resultType":"task"}"#), Some(ResultKind::Task));
     assert_eq!(kind(r#"{"resultType":"other"}"#), None);
     assert_eq!(kind(r#"{"resultType":null}"#), None);
+}
+
+#[test]
+fn announced_tasks_are_found() {
+    let task = |era, text: &str| {
+        let result = object(text);
+        created_task(era, &result).map(|task| task.map(|task| task.0.to_owned()))
+    };
+    let modern = r#"{"resultType":"task","taskId":"t"}"#;
+    let legacy = r#"{"task":{"taskId":"t","status":"working"}}"#;
+    assert_eq!(task(Era::Modern, modern), Ok(Some("t".to_owned())));
+    assert_eq!(task(LEGACY, legacy), Ok(Some("t".to_owned())));
+    assert_eq!(task(Era::Modern, legacy), Ok(None));
+    assert_eq!(task(LEGACY, modern), Ok(None));
+    assert!(task(Era::Modern, r#"{"resultType":"task"}"#).is_err());
+    assert!(task(LEGACY, r#"{"task":{"taskId":7}}"#).is_err());
 }
 
 #[test]

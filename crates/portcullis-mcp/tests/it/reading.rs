@@ -170,12 +170,12 @@ fn envelopes_that_do_not_hold_are_refused() {
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#,
             BadParams,
-            -32602,
+            -32600,
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":null}"#,
             BadParams,
-            -32602,
+            -32600,
         ),
         (
             r#"{"jsonrpc":"2.0","id":1,"method":"ping","extra":1}"#,
