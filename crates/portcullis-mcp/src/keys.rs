@@ -1,10 +1,11 @@
 //! Keys that another reader could take for a known one.
 //!
-//! Readers differ: some ignore case, some normalise, some drop what cannot be seen, some take
-//! `input_schema` for `inputSchema` and `meta` for `_meta`. Every key that we know is plain ASCII, so a key
-//! beside them is refused when it holds anything but visible ASCII, or equals a known key once case, `_`
-//! and `-` are put aside. That covers each key that equals a known one after case folding, NFKC or the
-//! removal of invisible characters, and letters that merely look alike.
+//! Readers differ: some ignore case, some normalise, some drop what cannot be seen; the Python SDK takes
+//! `request_state` for `requestState`, `meta` for `_meta` and, in `_meta`,
+//! `io_modelcontextprotocol_log_level` for the key with dot and slash. Every key that we know is plain
+//! ASCII, so a key beside them is refused when it holds anything but visible ASCII, or equals a known key
+//! once only letters and digits count and case does not. That covers each key that equals a known one
+//! after case folding, NFKC or the removal of invisible characters, and letters that merely look alike.
 //!
 //! Tool and prompt arguments are the caller's own and are not looked at; the reader has refused
 //! duplicates there.
@@ -267,7 +268,7 @@ fn folds_to(key: &str, known: &str) -> bool {
 
 fn folded(key: &str) -> impl Iterator<Item = u8> + '_ {
     key.bytes()
-        .filter(|byte| !matches!(byte, b'_' | b'-'))
+        .filter(u8::is_ascii_alphanumeric)
         .map(|byte| byte.to_ascii_lowercase())
 }
 

@@ -4,7 +4,7 @@ use portcullis_json::Number;
 
 use super::mirror::arguments;
 use super::{
-    HeaderMismatch, HeaderProblem, METHOD, MirroredType, NAME, PROTOCOL_VERSION, ParamHeader,
+    HeaderMismatch, HeaderProblem, METHOD, Mirrored, NAME, PROTOCOL_VERSION, ParamHeader,
     ParamHeaders, decode, name_value,
 };
 use crate::{Era, Message, Request, Subject};
@@ -58,26 +58,25 @@ fn compare_request(
 fn compare_param(
     headers: &[(&str, &[u8])],
     entry: &ParamHeader,
-    expected: Option<String>,
+    expected: Option<Mirrored>,
 ) -> Result<(), HeaderMismatch> {
     let header = entry.header();
     let problem = match (single(headers, &header)?, expected) {
         (None, None) => return Ok(()),
         (None, Some(_)) => HeaderProblem::Missing,
         (Some(_), None) => HeaderProblem::Unfounded,
-        (Some(found), Some(expected)) if same(entry.kind, &found, &expected) => return Ok(()),
+        (Some(found), Some(expected)) if same(&found, &expected) => return Ok(()),
         (Some(_), Some(_)) => HeaderProblem::Differs,
     };
     Err(HeaderMismatch { header, problem })
 }
 
-/// Integers are the same by number: `7`, `7.0` and `007` are not three calls.
-fn same(kind: MirroredType, found: &str, expected: &str) -> bool {
-    match kind {
-        MirroredType::String | MirroredType::Boolean => found == expected,
-        MirroredType::Integer => {
-            let number = Number::parse(found);
-            number.is_some() && number == Number::parse(expected)
+/// Integers are the same by number: `7` and `7.0` are one.
+fn same(found: &str, expected: &Mirrored) -> bool {
+    match expected {
+        Mirrored::Text(text) => found == text,
+        Mirrored::Integer(integer) => {
+            Number::parse(found).is_some_and(|found| found == Number::from(*integer))
         }
     }
 }

@@ -36,7 +36,7 @@ fn build(
         let arguments = arguments(params);
         headers.extend(mirrored.iter().filter_map(|entry| {
             let text = entry.text(arguments)?;
-            Some((entry.header(), encode(&text)))
+            Some((entry.header(), encode(&text.to_string())))
         }));
     }
     headers

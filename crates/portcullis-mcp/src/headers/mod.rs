@@ -13,7 +13,7 @@ use std::fmt;
 
 pub use compare::{ParamPolicy, compare};
 pub use mirror::for_server;
-pub use schema::{MirroredType, ParamHeader, ParamHeaders, SchemaFault};
+pub use schema::{Mirrored, ParamHeader, ParamHeaders, SchemaFault};
 pub use sentinel::{decode, encode};
 
 use portcullis_json::Object;

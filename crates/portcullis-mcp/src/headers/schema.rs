@@ -29,19 +29,6 @@ pub struct ParamHeader {
     pub name: String,
     /// The keys that lead to the argument.
     pub path: Vec<String>,
-    /// What the argument is.
-    pub kind: MirroredType,
-}
-
-/// The types that can be mirrored.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum MirroredType {
-    /// As it is.
-    String,
-    /// In decimal.
-    Integer,
-    /// `true` or `false`.
-    Boolean,
 }
 
 /// Why the marks in a schema break the rules.
@@ -124,12 +111,10 @@ impl ParamHeaders {
     fn add(&mut self, mark: &Value, schema: &Object, path: &[String]) -> Result<(), SchemaFault> {
         let name = mark.as_str().filter(|name| is_token(name));
         let name = name.ok_or(SchemaFault::BadName)?;
-        let kind = match schema.get("type").and_then(Value::as_str) {
-            Some("string") => MirroredType::String,
-            Some("integer") => MirroredType::Integer,
-            Some("boolean") => MirroredType::Boolean,
-            _ => return Err(SchemaFault::BadType),
-        };
+        let kind = schema.get("type").and_then(Value::as_str);
+        if !matches!(kind, Some("string" | "integer" | "boolean")) {
+            return Err(SchemaFault::BadType);
+        }
         if self
             .iter()
             .any(|entry| entry.name.eq_ignore_ascii_case(name))
@@ -142,7 +127,6 @@ impl ParamHeaders {
         self.entries.push(ParamHeader {
             name: name.to_owned(),
             path: path.to_vec(),
-            kind,
         });
         Ok(())
     }
@@ -154,21 +138,41 @@ impl ParamHeader {
         format!("{}{}", super::PARAM_PREFIX, self.name)
     }
 
-    /// The argument as a header has it, not yet encoded; none when it is absent, null, of
-    /// another type, or an integer that not every reader keeps exactly.
-    pub fn text(&self, arguments: Option<&Object>) -> Option<String> {
+    /// The argument as a header has it, not yet encoded. None when it is absent or null, and when no
+    /// header can hold it: not a string, a boolean or an integer that every reader keeps exactly.
+    ///
+    /// Goes by what the argument is, not by what the schema wants: that is for schema validation.
+    pub fn text(&self, arguments: Option<&Object>) -> Option<Mirrored> {
         let (first, rest) = self.path.split_first()?;
         let argument = rest
             .iter()
             .try_fold(arguments?.get(first)?, |value, key| value.get(key))?;
-        match (self.kind, argument) {
-            (MirroredType::String, Value::String(text)) => Some(text.clone()),
-            (MirroredType::Boolean, Value::Bool(truth)) => Some(truth.to_string()),
-            (MirroredType::Integer, Value::Number(number)) => number
+        match argument {
+            Value::String(text) => Some(Mirrored::Text(text.clone())),
+            Value::Bool(truth) => Some(Mirrored::Text(truth.to_string())),
+            Value::Number(number) => number
                 .as_i64()
                 .filter(|integer| integer.unsigned_abs() <= SAFE_INTEGER_MAX)
-                .map(|integer| integer.to_string()),
-            _ => None,
+                .map(Mirrored::Integer),
+            Value::Null | Value::Array(_) | Value::Object(_) => None,
+        }
+    }
+}
+
+/// An argument as a header has it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Mirrored {
+    /// Compared letter by letter.
+    Text(String),
+    /// Compared by number.
+    Integer(i64),
+}
+
+impl fmt::Display for Mirrored {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Mirrored::Text(text) => f.write_str(text),
+            Mirrored::Integer(integer) => integer.fmt(f),
         }
     }
 }

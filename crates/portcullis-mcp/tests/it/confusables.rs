@@ -121,6 +121,8 @@ fn variants(key: &str) -> Vec<String> {
         snake_case(key),
         key.replace('_', ""),
         format!("_{key}"),
+        format!("{key}."),
+        snake_case(key).replace(['.', '/'], "_"),
         key.replace('/', "\u{2215}"),
         full_width(key).nfd().collect(),
     ];

@@ -214,6 +214,21 @@ fn mirrored_arguments_are_compared() {
         &call(r#"{"options":{"dry":true}}"#),
         Err(("Mcp-Param-Dry", Differs)),
     );
+    check(
+        &with("\nMcp-Param-Count: 7"),
+        &call(r#"{"count":"7"}"#),
+        Ok(()),
+    );
+    check(
+        &with("\nMcp-Param-Count: 7.0"),
+        &call(r#"{"count":"7"}"#),
+        Err(("Mcp-Param-Count", Differs)),
+    );
+    check(
+        &with("\nMcp-Param-Region: {}"),
+        &call(r#"{"region":{}}"#),
+        Err(("Mcp-Param-Region", Unfounded)),
+    );
     let unsafe_integer = call(r#"{"count":9007199254740992}"#);
     check(
         &with("\nMcp-Param-Count: 9007199254740993"),
