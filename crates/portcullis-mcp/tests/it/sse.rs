@@ -43,6 +43,8 @@ fn events_are_framed() {
     check("data: a\r\rdata: b\r\r", &["a", "b"]);
     check("data: a\r\n\r\ndata: b\r\n\r\n", &["a", "b"]);
     check("data: a\r\n\ndata: b\n\r", &["a", "b"]);
+    check("data: a\r\ndata: b\r\n\r\n", &["a\nb"]);
+    check("data: a\rdata: b\r\n\r", &["a\nb"]);
     check("data:a\n\n", &["a"]);
     check("data:  a \n\n", &[" a "]);
     check("data: {\"a\":\ndata: 1}\n\n", &["{\"a\":\n1}"]);
