@@ -3,7 +3,7 @@
 //! The way in is [`Incoming::read`]: bytes to a message whose envelope, method and keys hold, or a
 //! [`Refused`]. [`Incoming::claim`] says which era the message names for itself, [`Incoming::place`] makes
 //! it a [`Message`] of one era. [`params`] reads what a judge needs to know, [`headers`] compares and
-//! builds the HTTP headers that repeat the body, [`list`] reads and filters lists, [`write`] makes the
+//! builds the HTTP headers that repeat the body, [`list`] reads and filters lists, [`mod@write`] makes the
 //! bytes that leave, [`sse`] frames event streams.
 //!
 //! Pure: this crate knows nothing of HTTP connections, of time, or of policies.
