@@ -23,9 +23,7 @@ impl Id {
     /// The id in this value, if it is one.
     pub fn from_value(value: &Value) -> Option<Id> {
         match value {
-            Value::Number(number) if is_plain_integer(number.spelling()) => {
-                Some(Id::Integer(number.clone()))
-            }
+            Value::Number(number) if is_plain_integer(number.spelling()) => Some(Id::Integer(number.clone())),
             Value::String(text) if text.len() <= ID_BYTES_MAX => Some(Id::String(text.clone())),
             _ => None,
         }

@@ -6,8 +6,8 @@ use portcullis_json::{Fault, FaultKind, Limits, Object, Value, parse};
 
 use crate::keys::{self, Key};
 use crate::{
-    Claim, Era, ErrorObject, Id, Message, Method, MethodKind, Notification, Outcome, Refusal,
-    Refused, Request, Response, Sender, meta,
+    Claim, Era, ErrorObject, Id, Message, Method, MethodKind, Notification, Outcome, Refusal, Refused,
+    Request, Response, Sender, meta,
 };
 
 /// A message whose envelope holds, not yet placed in an era.
@@ -38,10 +38,8 @@ impl Incoming {
         let Message::Request(request) = &self.message else {
             return Ok(Claim::Unsaid);
         };
-        let modern = meta::claims_modern(request.params.as_ref()).map_err(|refusal| Refused {
-            refusal,
-            id: Some(request.id.clone()),
-        })?;
+        let modern = meta::claims_modern(request.params.as_ref())
+            .map_err(|refusal| Refused { refusal, id: Some(request.id.clone()) })?;
         Ok(match modern {
             true => Claim::Modern,
             false if request.method.name == "initialize" => Claim::Initialize,
@@ -61,10 +59,7 @@ impl Incoming {
     pub fn place(self, era: Era) -> Result<Message, Refused> {
         match check_era(&self.message, self.sender, era) {
             Ok(()) => Ok(self.message),
-            Err(refusal) => Err(Refused {
-                refusal,
-                id: self.request_id().cloned(),
-            }),
+            Err(refusal) => Err(Refused { refusal, id: self.request_id().cloned() }),
         }
     }
 }
@@ -167,15 +162,11 @@ fn read_call(
 ) -> Result<Message, Refusal> {
     let id = id.as_ref().map(require_id).transpose()?;
     let name = method.as_str().ok_or(Refusal::BadMethod)?;
-    let method = Method::find(name)
-        .filter(|method| method.sent_by(sender))
-        .ok_or(Refusal::UnknownMethod)?;
+    let method = Method::find(name).filter(|method| method.sent_by(sender)).ok_or(Refusal::UnknownMethod)?;
     let params = read_params(params)?;
     match (method.kind, id) {
         (MethodKind::Request, Some(id)) => Ok(Message::Request(Request { id, method, params })),
-        (MethodKind::Notification, None) => {
-            Ok(Message::Notification(Notification { method, params }))
-        }
+        (MethodKind::Notification, None) => Ok(Message::Notification(Notification { method, params })),
         (MethodKind::Request, None) => Err(Refusal::NeedsId),
         (MethodKind::Notification, Some(_)) => Err(Refusal::NeedsNoId),
     }
@@ -198,10 +189,7 @@ fn read_result(id: Option<Value>, result: Value) -> Result<Message, Refusal> {
     let id = require_id(&id.ok_or(Refusal::BadId)?)?;
     match result {
         Value::Object(result) if keys::result_is_clear(&result) => {
-            Ok(Message::Response(Response {
-                id: Some(id),
-                outcome: Outcome::Result(result),
-            }))
+            Ok(Message::Response(Response { id: Some(id), outcome: Outcome::Result(result) }))
         }
         Value::Object(_) => Err(Refusal::ConfusableKey),
         _ => Err(Refusal::BadResult),
@@ -233,9 +221,5 @@ fn read_error_object(members: Object) -> Option<ErrorObject> {
             _ => {}
         }
     }
-    Some(ErrorObject {
-        code: code?,
-        message: message?,
-        data,
-    })
+    Some(ErrorObject { code: code?, message: message?, data })
 }

@@ -20,10 +20,8 @@ struct Place {
     inner: &'static [(&'static str, &'static Place)],
 }
 
-static ENVELOPE: Place = Place {
-    known: &["jsonrpc", "id", "method", "params", "result", "error"],
-    inner: &[],
-};
+static ENVELOPE: Place =
+    Place { known: &["jsonrpc", "id", "method", "params", "result", "error"], inner: &[] };
 
 static PARAMS: Place = Place {
     known: &[
@@ -104,10 +102,7 @@ static META: Place = Place {
         "tracestate",
         "baggage",
     ],
-    inner: &[
-        (meta_key::CLIENT_CAPABILITIES, &CAPABILITIES),
-        (meta_key::CLIENT_INFO, &IMPLEMENTATION),
-    ],
+    inner: &[(meta_key::CLIENT_CAPABILITIES, &CAPABILITIES), (meta_key::CLIENT_INFO, &IMPLEMENTATION)],
 };
 
 static REFERENCE: Place = leaf(&["type", "name", "uri", "title"]);
@@ -134,14 +129,7 @@ static CAPABILITIES: Place = leaf(&[
     "completions",
     "logging",
 ]);
-static IMPLEMENTATION: Place = leaf(&[
-    "name",
-    "version",
-    "title",
-    "description",
-    "icons",
-    "websiteUrl",
-]);
+static IMPLEMENTATION: Place = leaf(&["name", "version", "title", "description", "icons", "websiteUrl"]);
 
 /// `_meta` is left out: nothing is judged by a result's, and servers exist that write `meta` beside it.
 static RESULT: Place = leaf(&[
@@ -177,25 +165,10 @@ static RESULT: Place = leaf(&[
     "stopReason",
 ]);
 
-static TOOL: Place = leaf(&[
-    "name",
-    "title",
-    "description",
-    "inputSchema",
-    "outputSchema",
-    "annotations",
-    "execution",
-]);
-static LISTED: Place = leaf(&[
-    "name",
-    "title",
-    "uri",
-    "uriTemplate",
-    "description",
-    "arguments",
-    "taskId",
-    "status",
-]);
+static TOOL: Place =
+    leaf(&["name", "title", "description", "inputSchema", "outputSchema", "annotations", "execution"]);
+static LISTED: Place =
+    leaf(&["name", "title", "uri", "uriTemplate", "description", "arguments", "taskId", "status"]);
 
 const fn leaf(known: &'static [&'static str]) -> Place {
     Place { known, inner: &[] }
@@ -237,8 +210,7 @@ pub(crate) fn listed_is_clear(item: &Object) -> bool {
 impl Place {
     fn is_clear(&self, object: &Object) -> bool {
         object.iter().all(|member| {
-            self.classify(&member.key) != Key::Confusable
-                && self.inner_is_clear(&member.key, &member.value)
+            self.classify(&member.key) != Key::Confusable && self.inner_is_clear(&member.key, &member.value)
         })
     }
 
@@ -267,9 +239,7 @@ fn folds_to(key: &str, known: &str) -> bool {
 }
 
 fn folded(key: &str) -> impl Iterator<Item = u8> + '_ {
-    key.bytes()
-        .filter(u8::is_ascii_alphanumeric)
-        .map(|byte| byte.to_ascii_lowercase())
+    key.bytes().filter(u8::is_ascii_alphanumeric).map(|byte| byte.to_ascii_lowercase())
 }
 
 #[cfg(test)]

@@ -64,10 +64,9 @@ impl ListKind {
     fn is_clear(self, definition: &Object) -> bool {
         match self {
             ListKind::Tools => keys::tool_is_clear(definition),
-            ListKind::Resources
-            | ListKind::ResourceTemplates
-            | ListKind::Prompts
-            | ListKind::Tasks => keys::listed_is_clear(definition),
+            ListKind::Resources | ListKind::ResourceTemplates | ListKind::Prompts | ListKind::Tasks => {
+                keys::listed_is_clear(definition)
+            }
         }
     }
 }
@@ -87,10 +86,7 @@ impl<'a> Listed<'a> {
         let (key, bytes_max) = kind.identity();
         let identity = definition.get(key)?.as_str()?;
         let fits = !identity.is_empty() && identity.len() <= bytes_max;
-        (fits && kind.is_clear(definition)).then_some(Listed {
-            identity,
-            definition,
-        })
+        (fits && kind.is_clear(definition)).then_some(Listed { identity, definition })
     }
 }
 
@@ -107,9 +103,7 @@ pub struct Page<'a, T> {
 
 /// A page of `tools/list`.
 pub fn read_tools(result: &Object) -> Result<Page<'_, ToolDefinition<'_>>, FieldFault> {
-    read_page(result, ListKind::Tools, |value| {
-        ToolDefinition::read(value).ok()
-    })
+    read_page(result, ListKind::Tools, |value| ToolDefinition::read(value).ok())
 }
 
 /// A page of any list.
@@ -125,11 +119,7 @@ fn read_page<'a, T>(
     let fields = Fields::new("result", result);
     let values = require_array(&fields, kind)?;
     let elements: Vec<T> = values.iter().filter_map(read).collect();
-    Ok(Page {
-        unreadable: values.len() - elements.len(),
-        elements,
-        next_cursor: read_cursor(&fields)?,
-    })
+    Ok(Page { unreadable: values.len() - elements.len(), elements, next_cursor: read_cursor(&fields)? })
 }
 
 fn read_cursor<'a>(fields: &Fields<'a>) -> Result<Option<&'a str>, FieldFault> {

@@ -68,11 +68,7 @@ pub struct ErrorObject {
 impl ErrorObject {
     /// An error without data.
     pub fn new(code: i64, message: impl Into<String>) -> ErrorObject {
-        ErrorObject {
-            code,
-            message: message.into(),
-            data: None,
-        }
+        ErrorObject { code, message: message.into(), data: None }
     }
 
     /// The same error with data.

@@ -108,9 +108,9 @@ impl Method {
     /// Whether `era` has this method from `sender`.
     pub fn exists(&self, era: Era, sender: Sender) -> bool {
         match era {
-            Era::Legacy(revision) => self
-                .legacy
-                .is_some_and(|(since, senders)| revision >= since && senders.include(sender)),
+            Era::Legacy(revision) => {
+                self.legacy.is_some_and(|(since, senders)| revision >= since && senders.include(sender))
+            }
             Era::Modern => self.modern.is_some_and(|senders| senders.include(sender)),
         }
     }
@@ -128,13 +128,7 @@ const fn row(
     legacy: Option<(LegacyRevision, Senders)>,
     modern: Option<Senders>,
 ) -> Method {
-    Method {
-        name,
-        kind,
-        subject,
-        legacy,
-        modern,
-    }
+    Method { name, kind, subject, legacy, modern }
 }
 
 const FROM_CLIENT: Option<(LegacyRevision, Senders)> = Some((March2025, Client));

@@ -96,11 +96,9 @@ impl Refusal {
         use Refusal::*;
         match self {
             NotJson => code::PARSE,
-            TooLarge | TooDeep | NumberTooLarge | DuplicateKey | Batch | NotAnObject
-            | WrongVersion | UnknownKey | ConfusableKey | BadId | BadMethod | BadShape
-            | BadParams | BadResult | BadError | ResponseForbidden | NeedsId | NeedsNoId => {
-                code::INVALID_REQUEST
-            }
+            TooLarge | TooDeep | NumberTooLarge | DuplicateKey | Batch | NotAnObject | WrongVersion
+            | UnknownKey | ConfusableKey | BadId | BadMethod | BadShape | BadParams | BadResult
+            | BadError | ResponseForbidden | NeedsId | NeedsNoId => code::INVALID_REQUEST,
             UnknownMethod => code::METHOD_NOT_FOUND,
             Field(_) => code::INVALID_PARAMS,
             UnsupportedRevision(_) => code::UNSUPPORTED_REVISION,
@@ -146,20 +144,14 @@ impl Refusal {
         };
         let supported = SUPPORTED_REVISIONS.map(Value::from).to_vec();
         let requested = requested.as_deref().unwrap_or("unknown");
-        let data = Object::new()
-            .with("supported", supported)
-            .with("requested", requested);
+        let data = Object::new().with("supported", supported).with("requested", requested);
         Some(data.into())
     }
 }
 
 impl From<&Refusal> for ErrorObject {
     fn from(refusal: &Refusal) -> ErrorObject {
-        ErrorObject {
-            code: refusal.code(),
-            message: refusal.public_message(),
-            data: refusal.data(),
-        }
+        ErrorObject { code: refusal.code(), message: refusal.public_message(), data: refusal.data() }
     }
 }
 

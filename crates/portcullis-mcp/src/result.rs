@@ -67,16 +67,9 @@ fn read_input_request<'a>(key: &'a str, value: &'a Value) -> Option<InputRequest
     };
     let clear = params.is_none_or(keys::params_are_clear);
     let method = Method::find(request.get("method")?.as_str()?).filter(|method| {
-        matches!(
-            method.subject,
-            Subject::Sampling | Subject::Elicitation | Subject::RootList
-        )
+        matches!(method.subject, Subject::Sampling | Subject::Elicitation | Subject::RootList)
     })?;
-    (clear && request.iter().all(|member| known(&member.key))).then_some(InputRequest {
-        key,
-        method,
-        params,
-    })
+    (clear && request.iter().all(|member| known(&member.key))).then_some(InputRequest { key, method, params })
 }
 
 /// The task that a result announces: flat in the modern era, under `task` in the legacy one.

@@ -44,14 +44,8 @@ pub struct Annotations<'a> {
 impl<'a> ToolDefinition<'a> {
     /// From one element of a `tools` array.
     pub fn read(value: &'a Value) -> Result<ToolDefinition<'a>, FieldFault> {
-        let fault = |problem| FieldFault {
-            place: "result",
-            key: "tools",
-            problem,
-        };
-        let definition = value
-            .as_object()
-            .ok_or(fault(Problem::Not("an array of objects")))?;
+        let fault = |problem| FieldFault { place: "result", key: "tools", problem };
+        let definition = value.as_object().ok_or(fault(Problem::Not("an array of objects")))?;
         if !keys::tool_is_clear(definition) {
             return Err(fault(Problem::Confusable));
         }

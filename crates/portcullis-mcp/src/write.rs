@@ -22,9 +22,7 @@ pub fn result(id: &Id, result: Object) -> String {
 
 /// A response that carries an error; without an id when the request had none that could be read.
 pub fn error(id: Option<&Id>, error: ErrorObject) -> String {
-    let mut object = Object::new()
-        .with("code", error.code)
-        .with("message", error.message);
+    let mut object = Object::new().with("code", error.code).with("message", error.message);
     if let Some(data) = error.data {
         object.insert("data", data);
     }

@@ -4,8 +4,8 @@ use portcullis_json::Number;
 
 use super::mirror::arguments;
 use super::{
-    HeaderMismatch, HeaderProblem, METHOD, Mirrored, NAME, PROTOCOL_VERSION, ParamHeader,
-    ParamHeaders, decode, name_value,
+    HeaderMismatch, HeaderProblem, METHOD, Mirrored, NAME, PROTOCOL_VERSION, ParamHeader, ParamHeaders,
+    decode, name_value,
 };
 use crate::{Era, Message, Request, Subject};
 
@@ -48,9 +48,9 @@ fn compare_request(
         None => allow(headers, NAME, None)?,
     }
     match mirrored {
-        ParamPolicy::Mirrored(entries) if request.method.subject == Subject::ToolCall => entries
-            .iter()
-            .try_for_each(|entry| compare_param(headers, entry, entry.text(arguments(params)))),
+        ParamPolicy::Mirrored(entries) if request.method.subject == Subject::ToolCall => {
+            entries.iter().try_for_each(|entry| compare_param(headers, entry, entry.text(arguments(params))))
+        }
         _ => Ok(()),
     }
 }
@@ -91,11 +91,7 @@ fn require(headers: &[(&str, &[u8])], header: &str, expected: &str) -> Result<()
 }
 
 /// The header may be missing; if it is there, it must say `expected`.
-fn allow(
-    headers: &[(&str, &[u8])],
-    header: &str,
-    expected: Option<&str>,
-) -> Result<(), HeaderMismatch> {
+fn allow(headers: &[(&str, &[u8])], header: &str, expected: Option<&str>) -> Result<(), HeaderMismatch> {
     match (single(headers, header)?, expected) {
         (None, _) => Ok(()),
         (Some(_), None) => Err(mismatch(header, HeaderProblem::Unfounded)),
@@ -106,10 +102,8 @@ fn allow(
 
 /// The decoded value of a header that may stand once. Two that were joined by a comma differ from any body.
 fn single(headers: &[(&str, &[u8])], name: &str) -> Result<Option<String>, HeaderMismatch> {
-    let mut values = headers
-        .iter()
-        .filter(|(found, _)| found.eq_ignore_ascii_case(name))
-        .map(|(_, value)| *value);
+    let mut values =
+        headers.iter().filter(|(found, _)| found.eq_ignore_ascii_case(name)).map(|(_, value)| *value);
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
         (Some(_), Some(_)) => Err(mismatch(name, HeaderProblem::Repeated)),
@@ -121,8 +115,5 @@ fn single(headers: &[(&str, &[u8])], name: &str) -> Result<Option<String>, Heade
 }
 
 fn mismatch(header: &str, problem: HeaderProblem) -> HeaderMismatch {
-    HeaderMismatch {
-        header: header.to_owned(),
-        problem,
-    }
+    HeaderMismatch { header: header.to_owned(), problem }
 }

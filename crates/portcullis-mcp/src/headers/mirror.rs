@@ -11,20 +11,14 @@ use crate::{Era, Message, Method, Subject};
 pub fn for_server(message: &Message, mirrored: &ParamHeaders) -> Vec<(String, String)> {
     match message {
         Message::Request(request) => build(request.method, request.params.as_ref(), mirrored),
-        Message::Notification(notification) => build(
-            notification.method,
-            notification.params.as_ref(),
-            &ParamHeaders::default(),
-        ),
+        Message::Notification(notification) => {
+            build(notification.method, notification.params.as_ref(), &ParamHeaders::default())
+        }
         Message::Response(_) => Vec::new(),
     }
 }
 
-fn build(
-    method: &Method,
-    params: Option<&Object>,
-    mirrored: &ParamHeaders,
-) -> Vec<(String, String)> {
+fn build(method: &Method, params: Option<&Object>, mirrored: &ParamHeaders) -> Vec<(String, String)> {
     let mut headers = vec![
         (PROTOCOL_VERSION.to_owned(), Era::Modern.as_str().to_owned()),
         (METHOD.to_owned(), method.name.to_owned()),

@@ -89,11 +89,7 @@ impl ParamHeaders {
         Ok(())
     }
 
-    fn properties(
-        &mut self,
-        properties: &Object,
-        path: &mut Vec<String>,
-    ) -> Result<(), SchemaFault> {
+    fn properties(&mut self, properties: &Object, path: &mut Vec<String>) -> Result<(), SchemaFault> {
         for property in properties {
             let Value::Object(schema) = &property.value else {
                 continue;
@@ -115,19 +111,13 @@ impl ParamHeaders {
         if !matches!(kind, Some("string" | "integer" | "boolean")) {
             return Err(SchemaFault::BadType);
         }
-        if self
-            .iter()
-            .any(|entry| entry.name.eq_ignore_ascii_case(name))
-        {
+        if self.iter().any(|entry| entry.name.eq_ignore_ascii_case(name)) {
             return Err(SchemaFault::RepeatedName);
         }
         if self.entries.len() == PARAM_HEADERS_MAX {
             return Err(SchemaFault::TooMany);
         }
-        self.entries.push(ParamHeader {
-            name: name.to_owned(),
-            path: path.to_vec(),
-        });
+        self.entries.push(ParamHeader { name: name.to_owned(), path: path.to_vec() });
         Ok(())
     }
 }
@@ -144,9 +134,7 @@ impl ParamHeader {
     /// Goes by what the argument is, not by what the schema wants: that is for schema validation.
     pub fn text(&self, arguments: Option<&Object>) -> Option<Mirrored> {
         let (first, rest) = self.path.split_first()?;
-        let argument = rest
-            .iter()
-            .try_fold(arguments?.get(first)?, |value, key| value.get(key))?;
+        let argument = rest.iter().try_fold(arguments?.get(first)?, |value, key| value.get(key))?;
         match argument {
             Value::String(text) => Some(Mirrored::Text(text.clone())),
             Value::Bool(truth) => Some(Mirrored::Text(truth.to_string())),
@@ -180,9 +168,7 @@ impl fmt::Display for Mirrored {
 /// Whether the mark stands anywhere in here.
 fn is_marked(value: &Value) -> bool {
     match value {
-        Value::Object(object) => object
-            .iter()
-            .any(|member| member.key == MARK || is_marked(&member.value)),
+        Value::Object(object) => object.iter().any(|member| member.key == MARK || is_marked(&member.value)),
         Value::Array(elements) => elements.iter().any(is_marked),
         Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => false,
     }
@@ -191,8 +177,5 @@ fn is_marked(value: &Value) -> bool {
 /// RFC 9110, `1*tchar`.
 fn is_token(name: &str) -> bool {
     let symbols = b"!#$%&'*+-.^_`|~";
-    !name.is_empty()
-        && name
-            .bytes()
-            .all(|byte| byte.is_ascii_alphanumeric() || symbols.contains(&byte))
+    !name.is_empty() && name.bytes().all(|byte| byte.is_ascii_alphanumeric() || symbols.contains(&byte))
 }

@@ -67,10 +67,7 @@ impl<'a> ReadResource<'a> {
     /// From the parameters of `resources/read`.
     pub fn read(params: Option<&'a Object>) -> Result<ReadResource<'a>, FieldFault> {
         let fields = Fields::params(params);
-        Ok(ReadResource {
-            uri: fields.uri()?,
-            retry: Retry::read(&fields)?,
-        })
+        Ok(ReadResource { uri: fields.uri()?, retry: Retry::read(&fields)? })
     }
 }
 
@@ -134,12 +131,8 @@ impl<'a> Reference<'a> {
     fn read(fields: &Fields<'a>) -> Result<Reference<'a>, FieldFault> {
         let wanted = "`ref/prompt` or `ref/resource`";
         match fields.require_string("type")? {
-            "ref/prompt" => Ok(Reference::Prompt(
-                fields.require_bounded("name", NAME_BYTES_MAX)?,
-            )),
-            "ref/resource" => Ok(Reference::Resource(
-                fields.require_bounded("uri", URI_BYTES_MAX)?,
-            )),
+            "ref/prompt" => Ok(Reference::Prompt(fields.require_bounded("name", NAME_BYTES_MAX)?)),
+            "ref/resource" => Ok(Reference::Resource(fields.require_bounded("uri", URI_BYTES_MAX)?)),
             _ => Err(fields.fault("type", Problem::Not(wanted))),
         }
     }

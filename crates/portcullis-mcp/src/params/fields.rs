@@ -13,18 +13,12 @@ pub(crate) struct Fields<'a> {
 
 impl<'a> Fields<'a> {
     pub(crate) fn new(place: &'static str, object: &'a Object) -> Fields<'a> {
-        Fields {
-            place,
-            object: Some(object),
-        }
+        Fields { place, object: Some(object) }
     }
 
     /// Absent parameters are parameters without members.
     pub(crate) fn params(object: Option<&'a Object>) -> Fields<'a> {
-        Fields {
-            place: "params",
-            object,
-        }
+        Fields { place: "params", object }
     }
 
     pub(crate) fn get(&self, key: &str) -> Option<&'a Value> {
@@ -32,11 +26,7 @@ impl<'a> Fields<'a> {
     }
 
     pub(crate) fn fault(&self, key: &'static str, problem: Problem) -> FieldFault {
-        FieldFault {
-            place: self.place,
-            key,
-            problem,
-        }
+        FieldFault { place: self.place, key, problem }
     }
 
     fn read<T>(
@@ -80,18 +70,12 @@ impl<'a> Fields<'a> {
         bytes_max: usize,
     ) -> Result<Option<&'a str>, FieldFault> {
         match self.string(key)? {
-            Some(text) if text.len() > bytes_max => {
-                Err(self.fault(key, Problem::LongerThan(bytes_max)))
-            }
+            Some(text) if text.len() > bytes_max => Err(self.fault(key, Problem::LongerThan(bytes_max))),
             found => Ok(found),
         }
     }
 
-    pub(crate) fn require_bounded(
-        &self,
-        key: &'static str,
-        bytes_max: usize,
-    ) -> Result<&'a str, FieldFault> {
+    pub(crate) fn require_bounded(&self, key: &'static str, bytes_max: usize) -> Result<&'a str, FieldFault> {
         self.require(key, self.bounded_string(key, bytes_max)?)
     }
 
@@ -155,9 +139,7 @@ impl<'a> Fields<'a> {
             .iter()
             .map(|element| match element.as_str() {
                 None => Err(self.fault(key, Problem::Not("an array of strings"))),
-                Some(text) if text.len() > bytes_max => {
-                    Err(self.fault(key, Problem::LongerThan(bytes_max)))
-                }
+                Some(text) if text.len() > bytes_max => Err(self.fault(key, Problem::LongerThan(bytes_max))),
                 Some(text) => Ok(text),
             })
             .collect()

@@ -58,10 +58,7 @@ impl LogLevel {
         })
     }
 
-    pub(crate) fn optional(
-        fields: &Fields<'_>,
-        key: &'static str,
-    ) -> Result<Option<LogLevel>, FieldFault> {
+    pub(crate) fn optional(fields: &Fields<'_>, key: &'static str) -> Result<Option<LogLevel>, FieldFault> {
         match fields.string(key)? {
             None => Ok(None),
             Some(text) => match LogLevel::parse(text) {
@@ -108,18 +105,13 @@ pub struct Listen<'a> {
 impl<'a> Listen<'a> {
     /// From the parameters of `subscriptions/listen`, or of its acknowledgement.
     pub fn read(params: Option<&'a Object>) -> Result<Listen<'a>, FieldFault> {
-        let filter =
-            Fields::params(params).require_fields("notifications", "params.notifications")?;
+        let filter = Fields::params(params).require_fields("notifications", "params.notifications")?;
         let wanted = |key| Ok::<bool, FieldFault>(filter.boolean(key)?.unwrap_or(false));
         Ok(Listen {
             tools_list_changed: wanted("toolsListChanged")?,
             prompts_list_changed: wanted("promptsListChanged")?,
             resources_list_changed: wanted("resourcesListChanged")?,
-            resource_uris: filter.strings(
-                "resourceSubscriptions",
-                LISTEN_ENTRIES_MAX,
-                URI_BYTES_MAX,
-            )?,
+            resource_uris: filter.strings("resourceSubscriptions", LISTEN_ENTRIES_MAX, URI_BYTES_MAX)?,
             task_ids: filter.strings("taskIds", LISTEN_ENTRIES_MAX, TASK_ID_BYTES_MAX)?,
         })
     }
@@ -152,9 +144,6 @@ impl<'a> Elicit<'a> {
             Some("url") => ElicitMode::Url(fields.require_bounded("url", URI_BYTES_MAX)?),
             Some(_) => return Err(fields.fault("mode", Problem::Not("`form` or `url`"))),
         };
-        Ok(Elicit {
-            mode,
-            message: fields.require_string("message")?,
-        })
+        Ok(Elicit { mode, message: fields.require_string("message")? })
     }
 }

@@ -89,10 +89,7 @@ impl Request {
     }
 }
 
-fn request_view(
-    subject: Subject,
-    params: Option<&Object>,
-) -> Result<Option<RequestParams<'_>>, FieldFault> {
+fn request_view(subject: Subject, params: Option<&Object>) -> Result<Option<RequestParams<'_>>, FieldFault> {
     use RequestParams as View;
     let fields = Fields::params(params);
     Ok(Some(match subject {
@@ -114,10 +111,9 @@ fn request_view(
         Subject::TaskGet => View::TaskGet(TaskId::read(params)?),
         Subject::TaskResult => View::TaskResult(TaskId::read(params)?),
         Subject::TaskList => View::TaskList(ListParams::read(params)?),
-        Subject::TaskUpdate => View::TaskUpdate(
-            TaskId::read(params)?,
-            fields.require_object("inputResponses")?,
-        ),
+        Subject::TaskUpdate => {
+            View::TaskUpdate(TaskId::read(params)?, fields.require_object("inputResponses")?)
+        }
         Subject::TaskCancel => View::TaskCancel(TaskId::read(params)?),
         Subject::Sampling => View::Sampling,
         Subject::Elicitation => View::Elicitation(Elicit::read(params)?),
@@ -166,9 +162,7 @@ impl Notification {
             Subject::Progress => View::Progress(Progress::read(params)?),
             Subject::ResourceUpdated => View::ResourceUpdated(Fields::params(params).uri()?),
             Subject::TaskStatus => View::TaskStatus(TaskId::read(params)?),
-            Subject::SubscriptionAcknowledged => {
-                View::SubscriptionAcknowledged(Listen::read(params)?)
-            }
+            Subject::SubscriptionAcknowledged => View::SubscriptionAcknowledged(Listen::read(params)?),
             Subject::LogMessage => View::LogMessage(SetLevel::read(params)?.level),
             _ => View::Plain,
         })

@@ -18,10 +18,7 @@ impl<'a> Cancelled<'a> {
     /// From the parameters of `notifications/cancelled`.
     pub fn read(params: Option<&'a Object>) -> Result<Cancelled<'a>, FieldFault> {
         let fields = Fields::params(params);
-        Ok(Cancelled {
-            request_id: fields.require_id("requestId")?,
-            reason: fields.string("reason")?,
-        })
+        Ok(Cancelled { request_id: fields.require_id("requestId")?, reason: fields.string("reason")? })
     }
 }
 
@@ -43,9 +40,6 @@ impl Progress {
             Some(_) => return Err(fields.fault("progress", Problem::Not("a number"))),
             None => return Err(fields.fault("progress", Problem::Missing)),
         };
-        Ok(Progress {
-            token: fields.require_id("progressToken")?,
-            progress,
-        })
+        Ok(Progress { token: fields.require_id("progressToken")?, progress })
     }
 }

@@ -12,15 +12,11 @@ pub struct TaskId<'a>(pub &'a str);
 impl<'a> TaskId<'a> {
     /// From the parameters of a request or notification about a task.
     pub fn read(params: Option<&'a Object>) -> Result<TaskId<'a>, FieldFault> {
-        Fields::params(params)
-            .require_bounded("taskId", TASK_ID_BYTES_MAX)
-            .map(TaskId)
+        Fields::params(params).require_bounded("taskId", TASK_ID_BYTES_MAX).map(TaskId)
     }
 
     /// From an object that describes the task itself.
     pub(crate) fn of(place: &'static str, task: &'a Object) -> Result<TaskId<'a>, FieldFault> {
-        Fields::new(place, task)
-            .require_bounded("taskId", TASK_ID_BYTES_MAX)
-            .map(TaskId)
+        Fields::new(place, task).require_bounded("taskId", TASK_ID_BYTES_MAX).map(TaskId)
     }
 }

@@ -24,11 +24,7 @@ pub struct Event {
 impl Event {
     /// An event that carries one message.
     pub fn message(text: String) -> Event {
-        Event {
-            data: text,
-            name: Some("message".to_owned()),
-            ..Event::default()
-        }
+        Event { data: text, name: Some("message".to_owned()), ..Event::default() }
     }
 
     /// Whether `data` is an MCP message, to be parsed.

@@ -16,10 +16,7 @@ pub struct SseLimits {
 impl Default for SseLimits {
     /// 4 MiB, as for one message, and a little for the field's name.
     fn default() -> SseLimits {
-        SseLimits {
-            line_bytes_max: (4 << 20) + 16,
-            event_bytes_max: 4 << 20,
-        }
+        SseLimits { line_bytes_max: (4 << 20) + 16, event_bytes_max: 4 << 20 }
     }
 }
 
@@ -83,9 +80,7 @@ impl Reader {
     pub fn push(&mut self, bytes: &[u8], out: &mut Vec<Event>) -> Result<(), SseFault> {
         match self.fault {
             Some(fault) => Err(fault),
-            None => self
-                .read(bytes, out)
-                .inspect_err(|fault| self.fault = Some(*fault)),
+            None => self.read(bytes, out).inspect_err(|fault| self.fault = Some(*fault)),
         }
     }
 
@@ -102,9 +97,7 @@ impl Reader {
                 continue;
             }
             let end = bytes.iter().position(|byte| matches!(byte, b'\r' | b'\n'));
-            let (piece, rest) = bytes
-                .split_at_checked(end.unwrap_or(bytes.len()))
-                .unwrap_or_default();
+            let (piece, rest) = bytes.split_at_checked(end.unwrap_or(bytes.len())).unwrap_or_default();
             self.extend_line(piece)?;
             bytes = rest;
             if let Some((ending, rest)) = rest.split_first() {

@@ -197,49 +197,22 @@ fn the_answer_is_invalid_request() {
 #[test]
 fn ordinary_keys_pass() {
     for (place, _) in &PLACES[1..3] {
-        for key in [
-            "com.example/trace",
-            "x",
-            "names",
-            "vendor.option",
-            "n",
-            "tool",
-            "argumentz",
-        ] {
+        for key in ["com.example/trace", "x", "names", "vendor.option", "n", "tool", "argumentz"] {
             let text = with_member(place, key);
-            assert_eq!(
-                refusal(text.as_bytes(), Sender::Client, LEGACY),
-                None,
-                "{text}"
-            );
+            assert_eq!(refusal(text.as_bytes(), Sender::Client, LEGACY), None, "{text}");
         }
     }
 }
 
 #[test]
 fn confusable_keys_of_results_and_tools_are_refused() {
-    for key in [
-        "Tools",
-        "isерror",
-        "IsError",
-        "is_error",
-        "nextcursor",
-        "tools\u{200b}",
-    ] {
+    for key in ["Tools", "isерror", "IsError", "is_error", "nextcursor", "tools\u{200b}"] {
         let text = with_member(r#"{"jsonrpc":"2.0","id":1,"result":{"tools":[],%}}"#, key);
         let found = refusal(text.as_bytes(), Sender::Server, LEGACY);
         assert_eq!(found, Some(Refusal::ConfusableKey), "{text}");
-        let text = with_member(
-            r#"{"tools":[{"name":"a","inputSchema":{},"Name":"b"}],%}"#,
-            "x",
-        );
+        let text = with_member(r#"{"tools":[{"name":"a","inputSchema":{},"Name":"b"}],%}"#, "x");
         let result = object(&text);
-        assert_eq!(
-            portcullis_mcp::list::read_tools(&result)
-                .unwrap()
-                .unreadable,
-            1
-        );
+        assert_eq!(portcullis_mcp::list::read_tools(&result).unwrap().unreadable, 1);
     }
 }
 
@@ -289,9 +262,7 @@ fn foldings() -> Vec<(char, char)> {
     };
     ('\0'..=char::MAX)
         .filter_map(|c| match fold(c).as_bytes() {
-            [letter @ b'a'..=b'z'] if *letter != c as u8 || !c.is_ascii() => {
-                Some((char::from(*letter), c))
-            }
+            [letter @ b'a'..=b'z'] if *letter != c as u8 || !c.is_ascii() => Some((char::from(*letter), c)),
             _ => None,
         })
         .collect()

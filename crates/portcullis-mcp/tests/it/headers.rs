@@ -41,11 +41,7 @@ const CALL: &str = "mcp-protocol-version: 2026-07-28\nMCP-METHOD: tools/call\nMc
 #[test]
 fn equal_headers_pass() {
     check(CALL, &message("tools/call", r#""name":"rm","#), Ok(()));
-    check(
-        "MCP-Protocol-Version: 2026-07-28\nMcp-Method: tools/list",
-        &message("tools/list", ""),
-        Ok(()),
-    );
+    check("MCP-Protocol-Version: 2026-07-28\nMcp-Method: tools/list", &message("tools/list", ""), Ok(()));
     check(
         "MCP-Protocol-Version: 2026-07-28\nMcp-Method: resources/read\nMcp-Name: a:b,c",
         &message("resources/read", r#""uri":"a:b,c","#),
@@ -69,37 +65,13 @@ fn missing_repeated_and_unequal_headers_are_refused() {
     let call = message("tools/call", r#""name":"rm","#);
     let version = "MCP-Protocol-Version: 2026-07-28";
     let rows: &[(&str, &str, HeaderProblem)] = &[
-        (
-            "Mcp-Method: tools/call\nMcp-Name: rm",
-            "MCP-Protocol-Version",
-            Missing,
-        ),
+        ("Mcp-Method: tools/call\nMcp-Name: rm", "MCP-Protocol-Version", Missing),
         (&format!("{version}\nMcp-Name: rm"), "Mcp-Method", Missing),
-        (
-            &format!("{version}\nMcp-Method: tools/call"),
-            "Mcp-Name",
-            Missing,
-        ),
-        (
-            &CALL.replace("2026-07-28", "2025-11-25"),
-            "MCP-Protocol-Version",
-            Differs,
-        ),
-        (
-            &CALL.replace("tools/call", "tools/list"),
-            "Mcp-Method",
-            Differs,
-        ),
-        (
-            &CALL.replace("tools/call", "Tools/call"),
-            "Mcp-Method",
-            Differs,
-        ),
-        (
-            &CALL.replace("tools/call", "tools/call, tools/call"),
-            "Mcp-Method",
-            Differs,
-        ),
+        (&format!("{version}\nMcp-Method: tools/call"), "Mcp-Name", Missing),
+        (&CALL.replace("2026-07-28", "2025-11-25"), "MCP-Protocol-Version", Differs),
+        (&CALL.replace("tools/call", "tools/list"), "Mcp-Method", Differs),
+        (&CALL.replace("tools/call", "Tools/call"), "Mcp-Method", Differs),
+        (&CALL.replace("tools/call", "tools/call, tools/call"), "Mcp-Method", Differs),
         (&CALL.replace("rm", "RM"), "Mcp-Name", Differs),
         (&CALL.replace("rm", "ls, rm"), "Mcp-Name", Differs),
         (&CALL.replace("rm", "=?base64?cm0?="), "Mcp-Name", Illegal),
@@ -109,16 +81,8 @@ fn missing_repeated_and_unequal_headers_are_refused() {
         (&CALL.replace("rm", "r\u{1}m"), "Mcp-Name", Illegal),
         (&CALL.replace("rm", "rü"), "Mcp-Name", Illegal),
         (&format!("{CALL}\nmcp-name: rm"), "Mcp-Name", Repeated),
-        (
-            &format!("{CALL}\nMcp-Method: tools/list"),
-            "Mcp-Method",
-            Repeated,
-        ),
-        (
-            &format!("{CALL}\nmcp-protocol-version: 2026-07-28"),
-            "MCP-Protocol-Version",
-            Repeated,
-        ),
+        (&format!("{CALL}\nMcp-Method: tools/list"), "Mcp-Method", Repeated),
+        (&format!("{CALL}\nmcp-protocol-version: 2026-07-28"), "MCP-Protocol-Version", Repeated),
     ];
     for (headers, header, problem) in rows {
         check(headers, &call, Err((header, *problem)));
@@ -137,134 +101,52 @@ fn a_mismatch_has_its_code() {
     let mismatch = compare(&[], &call, ParamPolicy::NotCompared).unwrap_err();
     let refusal = portcullis_mcp::Refusal::from(mismatch);
     assert_eq!(refusal.code(), -32020);
-    assert_eq!(
-        refusal.public_message(),
-        "header `MCP-Protocol-Version` is missing"
-    );
+    assert_eq!(refusal.public_message(), "header `MCP-Protocol-Version` is missing");
 }
 
 #[test]
 fn mirrored_arguments_are_compared() {
     use HeaderProblem::*;
-    let call = |arguments: &str| {
-        message(
-            "tools/call",
-            &format!(r#""name":"rm","arguments":{arguments},"#),
-        )
-    };
+    let call = |arguments: &str| message("tools/call", &format!(r#""name":"rm","arguments":{arguments},"#));
     let with = |more: &str| format!("{CALL}{more}");
-    check(
-        &with("\nMcp-Param-Region: eu"),
-        &call(r#"{"region":"eu"}"#),
-        Ok(()),
-    );
-    check(
-        &with("\nmcp-param-REGION: EU"),
-        &call(r#"{"region":"eu"}"#),
-        Err(("Mcp-Param-Region", Differs)),
-    );
-    check(
-        &with(""),
-        &call(r#"{"region":"eu"}"#),
-        Err(("Mcp-Param-Region", Missing)),
-    );
-    check(
-        &with("\nMcp-Param-Region: eu"),
-        &call("{}"),
-        Err(("Mcp-Param-Region", Unfounded)),
-    );
-    check(
-        &with("\nMcp-Param-Region: eu"),
-        &call(r#"{"region":null}"#),
-        Err(("Mcp-Param-Region", Unfounded)),
-    );
+    check(&with("\nMcp-Param-Region: eu"), &call(r#"{"region":"eu"}"#), Ok(()));
+    check(&with("\nmcp-param-REGION: EU"), &call(r#"{"region":"eu"}"#), Err(("Mcp-Param-Region", Differs)));
+    check(&with(""), &call(r#"{"region":"eu"}"#), Err(("Mcp-Param-Region", Missing)));
+    check(&with("\nMcp-Param-Region: eu"), &call("{}"), Err(("Mcp-Param-Region", Unfounded)));
+    check(&with("\nMcp-Param-Region: eu"), &call(r#"{"region":null}"#), Err(("Mcp-Param-Region", Unfounded)));
     check(&with(""), &call(r#"{"region":null}"#), Ok(()));
-    check(
-        &with("\nMcp-Param-Count: 7"),
-        &call(r#"{"count":7.0}"#),
-        Ok(()),
-    );
-    check(
-        &with("\nMcp-Param-Count: 7.0"),
-        &call(r#"{"count":7}"#),
-        Ok(()),
-    );
-    check(
-        &with("\nMcp-Param-Count: 8"),
-        &call(r#"{"count":7}"#),
-        Err(("Mcp-Param-Count", Differs)),
-    );
-    check(
-        &with("\nMcp-Param-Count: x"),
-        &call(r#"{"count":7}"#),
-        Err(("Mcp-Param-Count", Differs)),
-    );
+    check(&with("\nMcp-Param-Count: 7"), &call(r#"{"count":7.0}"#), Ok(()));
+    check(&with("\nMcp-Param-Count: 7.0"), &call(r#"{"count":7}"#), Ok(()));
+    check(&with("\nMcp-Param-Count: 8"), &call(r#"{"count":7}"#), Err(("Mcp-Param-Count", Differs)));
+    check(&with("\nMcp-Param-Count: x"), &call(r#"{"count":7}"#), Err(("Mcp-Param-Count", Differs)));
     check(
         &with("\nMcp-Param-Count: 7\nMcp-Param-Count: 7"),
         &call(r#"{"count":7}"#),
         Err(("Mcp-Param-Count", Repeated)),
     );
-    check(
-        &with("\nMcp-Param-Dry: true"),
-        &call(r#"{"options":{"dry":true}}"#),
-        Ok(()),
-    );
+    check(&with("\nMcp-Param-Dry: true"), &call(r#"{"options":{"dry":true}}"#), Ok(()));
     check(
         &with("\nMcp-Param-Dry: TRUE"),
         &call(r#"{"options":{"dry":true}}"#),
         Err(("Mcp-Param-Dry", Differs)),
     );
-    check(
-        &with("\nMcp-Param-Count: 7"),
-        &call(r#"{"count":"7"}"#),
-        Ok(()),
-    );
-    check(
-        &with("\nMcp-Param-Count: 7.0"),
-        &call(r#"{"count":"7"}"#),
-        Err(("Mcp-Param-Count", Differs)),
-    );
-    check(
-        &with("\nMcp-Param-Region: {}"),
-        &call(r#"{"region":{}}"#),
-        Err(("Mcp-Param-Region", Unfounded)),
-    );
+    check(&with("\nMcp-Param-Count: 7"), &call(r#"{"count":"7"}"#), Ok(()));
+    check(&with("\nMcp-Param-Count: 7.0"), &call(r#"{"count":"7"}"#), Err(("Mcp-Param-Count", Differs)));
+    check(&with("\nMcp-Param-Region: {}"), &call(r#"{"region":{}}"#), Err(("Mcp-Param-Region", Unfounded)));
     let unsafe_integer = call(r#"{"count":9007199254740992}"#);
-    check(
-        &with("\nMcp-Param-Count: 9007199254740993"),
-        &unsafe_integer,
-        Err(("Mcp-Param-Count", Unfounded)),
-    );
+    check(&with("\nMcp-Param-Count: 9007199254740993"), &unsafe_integer, Err(("Mcp-Param-Count", Unfounded)));
 }
 
 #[test]
 fn marks_that_break_the_rules_are_found() {
     let fault = |schema: &str| ParamHeaders::from_schema(&object(schema)).unwrap_err();
     let property = |property: &str| fault(&format!(r#"{{"properties":{{"a":{property}}}}}"#));
-    assert_eq!(
-        property(r#"{"type":"string","x-mcp-header":""}"#),
-        SchemaFault::BadName
-    );
-    assert_eq!(
-        property(r#"{"type":"string","x-mcp-header":"a b"}"#),
-        SchemaFault::BadName
-    );
-    assert_eq!(
-        property(r#"{"type":"string","x-mcp-header":"a\r\nb"}"#),
-        SchemaFault::BadName
-    );
-    assert_eq!(
-        property(r#"{"type":"string","x-mcp-header":7}"#),
-        SchemaFault::BadName
-    );
-    assert_eq!(
-        property(r#"{"type":"number","x-mcp-header":"A"}"#),
-        SchemaFault::BadType
-    );
-    assert_eq!(
-        property(r#"{"type":["string"],"x-mcp-header":"A"}"#),
-        SchemaFault::BadType
-    );
+    assert_eq!(property(r#"{"type":"string","x-mcp-header":""}"#), SchemaFault::BadName);
+    assert_eq!(property(r#"{"type":"string","x-mcp-header":"a b"}"#), SchemaFault::BadName);
+    assert_eq!(property(r#"{"type":"string","x-mcp-header":"a\r\nb"}"#), SchemaFault::BadName);
+    assert_eq!(property(r#"{"type":"string","x-mcp-header":7}"#), SchemaFault::BadName);
+    assert_eq!(property(r#"{"type":"number","x-mcp-header":"A"}"#), SchemaFault::BadType);
+    assert_eq!(property(r#"{"type":["string"],"x-mcp-header":"A"}"#), SchemaFault::BadType);
     assert_eq!(
         property(r#"{"type":"array","items":{"type":"string","x-mcp-header":"A"}}"#),
         SchemaFault::Misplaced
@@ -275,10 +157,7 @@ fn marks_that_break_the_rules_are_found() {
     );
     assert_eq!(fault(r#"{"x-mcp-header":"A"}"#), SchemaFault::Misplaced);
     let named = object(r#"{"properties":{"x-mcp-header":{"type":"string"}}}"#);
-    assert_eq!(
-        ParamHeaders::from_schema(&named),
-        Ok(ParamHeaders::default())
-    );
+    assert_eq!(ParamHeaders::from_schema(&named), Ok(ParamHeaders::default()));
     assert_eq!(
         fault(
             r#"{"properties":{"a":{"type":"string","x-mcp-header":"A"},"b":{"type":"string","x-mcp-header":"a"}}}"#
@@ -289,24 +168,9 @@ fn marks_that_break_the_rules_are_found() {
 
 #[test]
 fn values_survive_the_sentinel() {
-    for value in [
-        "",
-        "plain",
-        "a b",
-        " a",
-        "a ",
-        "ü",
-        "a\nb",
-        "=?base64?YQ==?=",
-        "\t",
-        "a,b",
-        "日本",
-    ] {
+    for value in ["", "plain", "a b", " a", "a ", "ü", "a\nb", "=?base64?YQ==?=", "\t", "a,b", "日本"] {
         let header = encode(value);
-        assert!(
-            header.bytes().all(|byte| (b' '..=b'~').contains(&byte)),
-            "{value:?}"
-        );
+        assert!(header.bytes().all(|byte| (b' '..=b'~').contains(&byte)), "{value:?}");
         assert_eq!(decode(header.as_bytes()).as_deref(), Some(value));
     }
     assert_eq!(encode("a b"), "a b");
@@ -331,20 +195,13 @@ fn built_headers_compare_equal() {
     for message in messages {
         let mirrored = mirrored();
         let built = for_server(&message, &mirrored);
-        let pairs: Vec<(&str, &[u8])> = built
-            .iter()
-            .map(|(name, value)| (name.as_str(), value.as_bytes()))
-            .collect();
+        let pairs: Vec<(&str, &[u8])> =
+            built.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
         compare(&pairs, &message, ParamPolicy::Mirrored(&mirrored)).unwrap();
     }
-    let call = message(
-        "tools/call",
-        r#""name":"x","arguments":{"count":70e-1,"region":"ü"},"#,
-    );
-    let names: Vec<String> = for_server(&call, &mirrored())
-        .into_iter()
-        .map(|(name, value)| format!("{name}: {value}"))
-        .collect();
+    let call = message("tools/call", r#""name":"x","arguments":{"count":70e-1,"region":"ü"},"#);
+    let names: Vec<String> =
+        for_server(&call, &mirrored()).into_iter().map(|(name, value)| format!("{name}: {value}")).collect();
     assert_eq!(
         names,
         [

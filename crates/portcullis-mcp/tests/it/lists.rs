@@ -38,11 +38,7 @@ fn unreadable_tools_are_counted_and_never_kept() {
     ] {
         let mut result = object(&format!(r#"{{"tools":[{tool}],"nextCursor":null}}"#));
         assert_eq!(read_tools(&result).unwrap().unreadable, 1, "{tool}");
-        assert_eq!(
-            filter(&mut result, ListKind::Tools, |_| true),
-            Ok(1),
-            "{tool}"
-        );
+        assert_eq!(filter(&mut result, ListKind::Tools, |_| true), Ok(1), "{tool}");
     }
     let schemaless = object(r#"{"tools":[{"name":"a"}]}"#);
     assert_eq!(read_tools(&schemaless).unwrap().unreadable, 1);
@@ -65,22 +61,10 @@ fn filtering_keeps_order_spelling_and_the_rest() {
 fn every_list_has_its_identity() {
     let rows = [
         (Subject::ToolList, r#"{"tools":[{"name":"i"}]}"#),
-        (
-            Subject::ResourceList,
-            r#"{"resources":[{"uri":"i","name":"other"}]}"#,
-        ),
-        (
-            Subject::ResourceTemplateList,
-            r#"{"resourceTemplates":[{"uriTemplate":"i","name":"other"}]}"#,
-        ),
-        (
-            Subject::PromptList,
-            r#"{"prompts":[{"name":"i","arguments":[]}]}"#,
-        ),
-        (
-            Subject::TaskList,
-            r#"{"tasks":[{"taskId":"i","status":"working"}]}"#,
-        ),
+        (Subject::ResourceList, r#"{"resources":[{"uri":"i","name":"other"}]}"#),
+        (Subject::ResourceTemplateList, r#"{"resourceTemplates":[{"uriTemplate":"i","name":"other"}]}"#),
+        (Subject::PromptList, r#"{"prompts":[{"name":"i","arguments":[]}]}"#),
+        (Subject::TaskList, r#"{"tasks":[{"taskId":"i","status":"working"}]}"#),
     ];
     for (subject, text) in rows {
         let kind = ListKind::of(subject).unwrap();
@@ -106,26 +90,17 @@ fn lists_that_are_none_are_faults() {
         assert_eq!(fault.to_string(), expected);
     }
     let cursor = object(r#"{"tools":[],"nextCursor":7}"#);
-    assert_eq!(
-        read_tools(&cursor).unwrap_err().to_string(),
-        "`result.nextCursor` must be a string"
-    );
+    assert_eq!(read_tools(&cursor).unwrap_err().to_string(), "`result.nextCursor` must be a string");
 }
 
 #[test]
 fn results_become_private_and_short_lived() {
     for (before, after) in [
-        (
-            r#"{"ttlMs":60000,"cacheScope":"public"}"#,
-            r#"{"ttlMs":5000,"cacheScope":"private"}"#,
-        ),
+        (r#"{"ttlMs":60000,"cacheScope":"public"}"#, r#"{"ttlMs":5000,"cacheScope":"private"}"#),
         (r#"{"ttlMs":7}"#, r#"{"ttlMs":7,"cacheScope":"private"}"#),
         (r#"{"ttlMs":-7}"#, r#"{"ttlMs":0,"cacheScope":"private"}"#),
         (r#"{"ttlMs":"9"}"#, r#"{"ttlMs":0,"cacheScope":"private"}"#),
-        (
-            r#"{"ttlMs":1e300}"#,
-            r#"{"ttlMs":0,"cacheScope":"private"}"#,
-        ),
+        (r#"{"ttlMs":1e300}"#, r#"{"ttlMs":0,"cacheScope":"private"}"#),
         ("{}", r#"{"ttlMs":0,"cacheScope":"private"}"#),
     ] {
         let mut result = object(before);
@@ -138,14 +113,8 @@ fn results_become_private_and_short_lived() {
 fn kinds_of_results() {
     let kind = |text: &str| ResultKind::of(&object(text)).ok();
     assert_eq!(kind("{}"), Some(ResultKind::Complete));
-    assert_eq!(
-        kind(r#"{"resultType":"complete"}"#),
-        Some(ResultKind::Complete)
-    );
-    assert_eq!(
-        kind(r#"{"resultType":"input_required"}"#),
-        Some(ResultKind::InputRequired)
-    );
+    assert_eq!(kind(r#"{"resultType":"complete"}"#), Some(ResultKind::Complete));
+    assert_eq!(kind(r#"{"resultType":"input_required"}"#), Some(ResultKind::InputRequired));
     assert_eq!(kind(r#"{"resultType":"task"}"#), Some(ResultKind::Task));
     assert_eq!(kind(r#"{"resultType":"other"}"#), None);
     assert_eq!(kind(r#"{"resultType":null}"#), None);
@@ -173,14 +142,9 @@ fn input_requests_are_read_strictly() {
         r#"{"inputRequests":{"a":{"method":"elicitation/create","params":{"message":"m"}},"b":{"method":"roots/list"}}}"#,
     );
     let requests = input_requests(&result).unwrap();
-    let found: Vec<(&str, Subject)> = requests
-        .iter()
-        .map(|request| (request.key, request.method.subject))
-        .collect();
-    assert_eq!(
-        found,
-        [("a", Subject::Elicitation), ("b", Subject::RootList)]
-    );
+    let found: Vec<(&str, Subject)> =
+        requests.iter().map(|request| (request.key, request.method.subject)).collect();
+    assert_eq!(found, [("a", Subject::Elicitation), ("b", Subject::RootList)]);
     assert!(input_requests(&object("{}")).unwrap().is_empty());
     for bad in [
         r#"[]"#,
@@ -190,10 +154,7 @@ fn input_requests_are_read_strictly() {
         r#"{"a":{"params":{}}}"#,
         r#"{"a":{"method":"roots/list","params":[]}}"#,
     ] {
-        assert!(
-            input_requests(&object(&format!(r#"{{"inputRequests":{bad}}}"#))).is_err(),
-            "{bad}"
-        );
+        assert!(input_requests(&object(&format!(r#"{{"inputRequests":{bad}}}"#))).is_err(), "{bad}");
     }
 }
 
@@ -201,10 +162,7 @@ fn input_requests_are_read_strictly() {
 fn tool_results_fit_their_era() {
     let meta = object(r#"{"dev.portcullis/decision":{}}"#);
     let text = |era, meta| compact(&Value::Object(tool_result(era, "no", true, meta)));
-    assert_eq!(
-        text(LEGACY, None),
-        r#"{"content":[{"type":"text","text":"no"}],"isError":true}"#
-    );
+    assert_eq!(text(LEGACY, None), r#"{"content":[{"type":"text","text":"no"}],"isError":true}"#);
     assert_eq!(
         text(Era::Modern, Some(meta)),
         r#"{"resultType":"complete","content":[{"type":"text","text":"no"}],"isError":true,"_meta":{"dev.portcullis/decision":{}}}"#

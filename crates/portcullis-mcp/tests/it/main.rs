@@ -1,11 +1,6 @@
 //! Messages, headers, lists and streams, seen from outside.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::expect_used,
-    clippy::panic,
-    reason = "a test fails by panicking"
-)]
+#![expect(clippy::unwrap_used, clippy::expect_used, clippy::panic, reason = "a test fails by panicking")]
 
 mod confusables;
 mod eras;
@@ -52,9 +47,7 @@ fn request_in(era: Era, method: &str, params: &str) -> Request {
 }
 
 fn refusal(bytes: &[u8], sender: Sender, era: Era) -> Option<Refusal> {
-    read(bytes, sender, era)
-        .err()
-        .map(|refused| refused.refusal)
+    read(bytes, sender, era).err().map(|refused| refused.refusal)
 }
 
 /// The `_meta` that every modern request needs.

@@ -81,8 +81,7 @@ fn check(method: &Method, era: Era, sender: Sender, exists: bool) {
         MethodKind::Request => r#""id":1,"#,
         MethodKind::Notification => "",
     };
-    let text =
-        format!(r#"{{"jsonrpc":"2.0",{id}"method":"{name}","params":{{"_meta":{MODERN_META}}}}}"#);
+    let text = format!(r#"{{"jsonrpc":"2.0",{id}"method":"{name}","params":{{"_meta":{MODERN_META}}}}}"#);
     let expected = (!exists).then_some(Refusal::UnknownMethod);
     let found = refusal(text.as_bytes(), sender, era);
     assert_eq!(found, expected, "{name} from {sender:?} in {era}");

@@ -1,19 +1,15 @@
 //! Typed views: what is read, and the fault for what is not.
 
 use portcullis_mcp::params::{
-    CallTool, Cancelled, Complete, Elicit, ElicitMode, GetPrompt, Initialize, ListParams, Listen,
-    LogLevel, NotificationParams, Progress, ReadResource, Reference, RequestParams, SetLevel,
-    TaskId,
+    CallTool, Cancelled, Complete, Elicit, ElicitMode, GetPrompt, Initialize, ListParams, Listen, LogLevel,
+    NotificationParams, Progress, ReadResource, Reference, RequestParams, SetLevel, TaskId,
 };
 use portcullis_mcp::{Era, FieldFault, Id, METHODS, Message, MethodKind, Sender, meta};
 
 use crate::{LEGACY, MODERN_META, object, read, request, request_in};
 
 /// The message for parameters that must be refused.
-fn fault<T>(
-    params: &str,
-    read: impl Fn(&portcullis_json::Object) -> Result<T, FieldFault>,
-) -> String {
+fn fault<T>(params: &str, read: impl Fn(&portcullis_json::Object) -> Result<T, FieldFault>) -> String {
     match read(&object(params)) {
         Ok(_) => panic!("taken: {params}"),
         Err(fault) => fault.to_string(),
@@ -22,10 +18,7 @@ fn fault<T>(
 
 #[test]
 fn tool_calls_are_read() {
-    let request = request(
-        "tools/call",
-        r#"{"name":"rm","arguments":{"a":1},"task":{"ttl":5}}"#,
-    );
+    let request = request("tools/call", r#"{"name":"rm","arguments":{"a":1},"task":{"ttl":5}}"#);
     let Some(RequestParams::ToolCall(call)) = request.view().unwrap() else {
         panic!("not a tool call");
     };
@@ -49,40 +42,16 @@ fn malformed_tool_calls_name_the_field() {
         (r#"{"name":7}"#, "`params.name` must be a string"),
         (r#"{"name":null}"#, "`params.name` must be a string"),
         (&long, "`params.name` is longer than 256"),
-        (
-            r#"{"name":"a","arguments":[]}"#,
-            "`params.arguments` must be an object",
-        ),
-        (
-            r#"{"name":"a","arguments":null}"#,
-            "`params.arguments` must be an object",
-        ),
-        (
-            r#"{"name":"a","arguments":"{}"}"#,
-            "`params.arguments` must be an object",
-        ),
-        (
-            r#"{"name":"a","task":true}"#,
-            "`params.task` must be an object",
-        ),
-        (
-            r#"{"name":"a","inputResponses":[]}"#,
-            "`params.inputResponses` must be an object",
-        ),
-        (
-            r#"{"name":"a","requestState":{}}"#,
-            "`params.requestState` must be a string",
-        ),
+        (r#"{"name":"a","arguments":[]}"#, "`params.arguments` must be an object"),
+        (r#"{"name":"a","arguments":null}"#, "`params.arguments` must be an object"),
+        (r#"{"name":"a","arguments":"{}"}"#, "`params.arguments` must be an object"),
+        (r#"{"name":"a","task":true}"#, "`params.task` must be an object"),
+        (r#"{"name":"a","inputResponses":[]}"#, "`params.inputResponses` must be an object"),
+        (r#"{"name":"a","requestState":{}}"#, "`params.requestState` must be a string"),
     ] {
-        assert_eq!(
-            fault(params, |p| CallTool::read(Some(p)).map(|_| ())),
-            expected
-        );
+        assert_eq!(fault(params, |p| CallTool::read(Some(p)).map(|_| ())), expected);
     }
-    assert_eq!(
-        CallTool::read(None).unwrap_err().to_string(),
-        "`params.name` is missing"
-    );
+    assert_eq!(CallTool::read(None).unwrap_err().to_string(), "`params.name` is missing");
 }
 
 #[test]
@@ -95,15 +64,9 @@ fn resources_prompts_and_lists_are_read() {
     assert_eq!(ListParams::read(Some(&page)).unwrap().cursor, Some("c"));
     assert_eq!(ListParams::read(None).unwrap().cursor, None);
     let list = |p: &_| ListParams::read(Some(p)).map(|_| ());
-    assert_eq!(
-        fault(r#"{"cursor":null}"#, list),
-        "`params.cursor` must be a string"
-    );
+    assert_eq!(fault(r#"{"cursor":null}"#, list), "`params.cursor` must be a string");
     let resource = |p: &_| ReadResource::read(Some(p)).map(|_| ());
-    assert_eq!(
-        fault(r#"{"uri":["a"]}"#, resource),
-        "`params.uri` must be a string"
-    );
+    assert_eq!(fault(r#"{"uri":["a"]}"#, resource), "`params.uri` must be a string");
 }
 
 #[test]
@@ -122,14 +85,8 @@ fn completions_name_their_prompt_or_resource() {
     let resource = read_reference(r#"{"type":"ref/resource","uri":"u"}"#);
     assert_eq!(resource.unwrap(), "resource u");
     for (reference, expected) in [
-        (
-            r#"{"type":"ref/tool","name":"x"}"#,
-            "`params.ref.type` must be `ref/prompt` or `ref/resource`",
-        ),
-        (
-            r#"{"type":"ref/prompt","uri":"u"}"#,
-            "`params.ref.name` is missing",
-        ),
+        (r#"{"type":"ref/tool","name":"x"}"#, "`params.ref.type` must be `ref/prompt` or `ref/resource`"),
+        (r#"{"type":"ref/prompt","uri":"u"}"#, "`params.ref.name` is missing"),
         (r#""p""#, "`params.ref` must be an object"),
     ] {
         assert_eq!(read_reference(reference).unwrap_err().to_string(), expected);
@@ -140,10 +97,7 @@ fn completions_name_their_prompt_or_resource() {
 fn levels_are_a_closed_list_in_order() {
     let level = |text: &str| SetLevel::read(Some(&object(&format!(r#"{{"level":{text}}}"#))));
     assert_eq!(level(r#""info""#).unwrap().level, LogLevel::Info);
-    assert_eq!(
-        level(r#""Info""#).unwrap_err().to_string(),
-        "`params.level` must be a log level"
-    );
+    assert_eq!(level(r#""Info""#).unwrap_err().to_string(), "`params.level` must be a log level");
     assert!(LogLevel::Debug < LogLevel::Error && LogLevel::Error < LogLevel::Emergency);
 }
 
@@ -152,16 +106,10 @@ fn initialize_needs_all_three() {
     let full = object(
         r#"{"protocolVersion":"2025-06-18","capabilities":{},"clientInfo":{"name":"a","version":"1"}}"#,
     );
-    assert_eq!(
-        Initialize::read(Some(&full)).unwrap().protocol_version,
-        "2025-06-18"
-    );
+    assert_eq!(Initialize::read(Some(&full)).unwrap().protocol_version, "2025-06-18");
     let read = |p: &_| Initialize::read(Some(p)).map(|_| ());
     assert_eq!(fault("{}", read), "`params.protocolVersion` is missing");
-    assert_eq!(
-        fault(r#"{"protocolVersion":"x","capabilities":{}}"#, read),
-        "`params.clientInfo` is missing"
-    );
+    assert_eq!(fault(r#"{"protocolVersion":"x","capabilities":{}}"#, read), "`params.clientInfo` is missing");
 }
 
 #[test]
@@ -182,35 +130,20 @@ fn listen_filters_are_read() {
         fault(r#"{"notifications":{"toolsListChanged":1}}"#, read),
         "`params.notifications.toolsListChanged` must be a boolean"
     );
-    let many = format!(
-        r#"{{"notifications":{{"taskIds":[{}"x"]}}}}"#,
-        r#""x","#.repeat(1000)
-    );
-    assert_eq!(
-        fault(&many, read),
-        "`params.notifications.taskIds` is longer than 1000"
-    );
+    let many = format!(r#"{{"notifications":{{"taskIds":[{}"x"]}}}}"#, r#""x","#.repeat(1000));
+    assert_eq!(fault(&many, read), "`params.notifications.taskIds` is longer than 1000");
 }
 
 #[test]
 fn notices_name_their_request() {
     let params = object(r#"{"requestId":"1","reason":"late"}"#);
     let cancelled = Cancelled::read(Some(&params)).unwrap();
-    assert_eq!(
-        (cancelled.request_id, cancelled.reason),
-        (Id::from("1"), Some("late"))
-    );
+    assert_eq!((cancelled.request_id, cancelled.reason), (Id::from("1"), Some("late")));
     let params = object(r#"{"progressToken":7,"progress":0.5}"#);
     assert_eq!(Progress::read(Some(&params)).unwrap().token, Id::from(7));
     let cancel = |p: &_| Cancelled::read(Some(p)).map(|_| ());
-    assert_eq!(
-        fault(r#"{"requestId":null}"#, cancel),
-        "`params.requestId` must be a string or an integer"
-    );
-    assert_eq!(
-        fault("{}", |p| TaskId::read(Some(p)).map(|_| ())),
-        "`params.taskId` is missing"
-    );
+    assert_eq!(fault(r#"{"requestId":null}"#, cancel), "`params.requestId` must be a string or an integer");
+    assert_eq!(fault("{}", |p| TaskId::read(Some(p)).map(|_| ())), "`params.taskId` is missing");
 }
 
 #[test]
@@ -245,8 +178,7 @@ fn every_request_has_a_view() {
 
 #[test]
 fn notifications_are_viewed_by_subject() {
-    let text =
-        br#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}"#;
+    let text = br#"{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{"uri":"a:b"}}"#;
     let Message::Notification(notification) = read(text, Sender::Server, LEGACY).unwrap() else {
         panic!("not a notification");
     };
@@ -257,25 +189,11 @@ fn notifications_are_viewed_by_subject() {
 #[test]
 fn meta_is_read_and_set_in_place() {
     let mut params = object(r#"{"name":"a","_meta":{"progressToken":"theirs","com.example/x":1}}"#);
-    assert_eq!(
-        meta::progress_token(Some(&params)).unwrap(),
-        Some(Id::from("theirs"))
-    );
-    meta::set(
-        &mut params,
-        meta::key::PROGRESS_TOKEN,
-        Id::from(9).to_value(),
-    );
+    assert_eq!(meta::progress_token(Some(&params)).unwrap(), Some(Id::from("theirs")));
+    meta::set(&mut params, meta::key::PROGRESS_TOKEN, Id::from(9).to_value());
     let expected = object(r#"{"name":"a","_meta":{"progressToken":9,"com.example/x":1}}"#);
     assert_eq!(params, expected);
     let mut empty = object("{}");
-    meta::set(
-        &mut empty,
-        meta::key::SUBSCRIPTION_ID,
-        Id::from(3).to_value(),
-    );
-    assert_eq!(
-        meta::subscription_id(Some(&empty)).unwrap(),
-        Some(Id::from(3))
-    );
+    meta::set(&mut empty, meta::key::SUBSCRIPTION_ID, Id::from(3).to_value());
+    assert_eq!(meta::subscription_id(Some(&empty)).unwrap(), Some(Id::from(3)));
 }

@@ -49,10 +49,7 @@ fn nearly_a_message() -> impl Strategy<Value = Value> {
     let keys = "(jsonrpc|id|method|params|result|error|Id|x)";
     prop::collection::vec((keys, value), 0..6).prop_map(|members| {
         let fold = |object: Object, (key, value): (String, Value)| object.with(&key, value);
-        members
-            .into_iter()
-            .fold(Object::new().with("jsonrpc", "2.0"), fold)
-            .into()
+        members.into_iter().fold(Object::new().with("jsonrpc", "2.0"), fold).into()
     })
 }
 

@@ -72,15 +72,8 @@ fn bounds_hold() {
         &format!(r#"{{"jsonrpc":"2.0","id":{number},"method":"ping"}}"#),
         Some((Refusal::NumberTooLarge, -32600)),
     );
-    let small = Limits {
-        bytes_max: 20,
-        depth_max: 8,
-    };
-    let refused = Incoming::read(
-        br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#,
-        Sender::Client,
-        &small,
-    );
+    let small = Limits { bytes_max: 20, depth_max: 8 };
+    let refused = Incoming::read(br#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#, Sender::Client, &small);
     assert_eq!(refused.unwrap_err().refusal, Refusal::TooLarge);
 }
 
@@ -102,144 +95,45 @@ fn duplicate_keys_are_refused_at_any_depth() {
 fn envelopes_that_do_not_hold_are_refused() {
     use Refusal::*;
     let rows: &[(&str, Refusal, i64)] = &[
-        (
-            r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#,
-            Batch,
-            -32600,
-        ),
+        (r#"[{"jsonrpc":"2.0","id":1,"method":"ping"}]"#, Batch, -32600),
         ("[]", Batch, -32600),
         (r#""ping""#, NotAnObject, -32600),
         ("null", NotAnObject, -32600),
         (r#"{"id":1,"method":"ping"}"#, WrongVersion, -32600),
-        (
-            r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#,
-            WrongVersion,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0 ","id":1,"method":"ping"}"#,
-            WrongVersion,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#,
-            WrongVersion,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#,
-            BadId,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#,
-            BadId,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1.0,"method":"ping"}"#,
-            BadId,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1e2,"method":"ping"}"#,
-            BadId,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#,
-            BadId,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#,
-            BadId,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#,
-            BadId,
-            -32600,
-        ),
+        (r#"{"jsonrpc":2.0,"id":1,"method":"ping"}"#, WrongVersion, -32600),
+        (r#"{"jsonrpc":"2.0 ","id":1,"method":"ping"}"#, WrongVersion, -32600),
+        (r#"{"jsonrpc":"1.0","id":1,"method":"ping"}"#, WrongVersion, -32600),
+        (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, BadId, -32600),
+        (r#"{"jsonrpc":"2.0","id":1.5,"method":"ping"}"#, BadId, -32600),
+        (r#"{"jsonrpc":"2.0","id":1.0,"method":"ping"}"#, BadId, -32600),
+        (r#"{"jsonrpc":"2.0","id":1e2,"method":"ping"}"#, BadId, -32600),
+        (r#"{"jsonrpc":"2.0","id":true,"method":"ping"}"#, BadId, -32600),
+        (r#"{"jsonrpc":"2.0","id":{},"method":"ping"}"#, BadId, -32600),
+        (r#"{"jsonrpc":"2.0","id":[1],"method":"ping"}"#, BadId, -32600),
         (r#"{"jsonrpc":"2.0","id":1,"method":7}"#, BadMethod, -32600),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":null}"#,
-            BadMethod,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#,
-            BadParams,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":null}"#,
-            BadParams,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"ping","extra":1}"#,
-            UnknownKey,
-            -32600,
-        ),
+        (r#"{"jsonrpc":"2.0","id":1,"method":null}"#, BadMethod, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":[]}"#, BadParams, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","params":null}"#, BadParams, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","extra":1}"#, UnknownKey, -32600),
         (r#"{"jsonrpc":"2.0","id":1}"#, BadShape, -32600),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#,
-            BadShape,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"method":"ping","error":{}}"#,
-            BadShape,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#,
-            BadShape,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"result":{},"params":{}}"#,
-            BadShape,
-            -32600,
-        ),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","result":{}}"#, BadShape, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"method":"ping","error":{}}"#, BadShape, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{},"error":{"code":1,"message":""}}"#, BadShape, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{},"params":{}}"#, BadShape, -32600),
         (r#"{"jsonrpc":"2.0","result":{}}"#, BadId, -32600),
         (r#"{"jsonrpc":"2.0","id":1,"result":[]}"#, BadResult, -32600),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"result":null}"#,
-            BadResult,
-            -32600,
-        ),
+        (r#"{"jsonrpc":"2.0","id":1,"result":null}"#, BadResult, -32600),
         (r#"{"jsonrpc":"2.0","id":1,"error":"no"}"#, BadError, -32600),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"error":{"message":"no"}}"#,
-            BadError,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"no"}}"#,
-            BadError,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"no"}}"#,
-            BadId,
-            -32600,
-        ),
-        (
-            r#"{"jsonrpc":"2.0","error":{"code":1,"message":"no"}}"#,
-            BadId,
-            -32600,
-        ),
+        (r#"{"jsonrpc":"2.0","id":1,"error":{"message":"no"}}"#, BadError, -32600),
+        (r#"{"jsonrpc":"2.0","id":1,"error":{"code":1.5,"message":"no"}}"#, BadError, -32600),
+        (r#"{"jsonrpc":"2.0","id":null,"error":{"code":1,"message":"no"}}"#, BadId, -32600),
+        (r#"{"jsonrpc":"2.0","error":{"code":1,"message":"no"}}"#, BadId, -32600),
     ];
     for (input, refusal, code) in rows {
         check(input, Some((refusal.clone(), *code)));
     }
     let long = "i".repeat(257);
-    check(
-        &format!(r#"{{"jsonrpc":"2.0","id":"{long}","method":"ping"}}"#),
-        Some((BadId, -32600)),
-    );
+    check(&format!(r#"{{"jsonrpc":"2.0","id":"{long}","method":"ping"}}"#), Some((BadId, -32600)));
 }
 
 #[test]
@@ -292,22 +186,14 @@ fn a_method_of_the_other_side_is_not_found() {
         r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"x"}}"#,
         Some((Refusal::UnknownMethod, -32601)),
     );
-    check_server(
-        r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}"#,
-        None,
-    );
+    check_server(r#"{"jsonrpc":"2.0","id":1,"method":"sampling/createMessage","params":{}}"#, None);
 }
 
 #[test]
 fn clients_respond_only_in_the_legacy_era() {
     let input = br#"{"jsonrpc":"2.0","id":1,"result":{"action":"accept"}}"#;
     check_bytes(input, Sender::Client, LEGACY, None);
-    check_bytes(
-        input,
-        Sender::Client,
-        Era::Modern,
-        Some((Refusal::ResponseForbidden, -32600)),
-    );
+    check_bytes(input, Sender::Client, Era::Modern, Some((Refusal::ResponseForbidden, -32600)));
     check_bytes(input, Sender::Server, Era::Modern, None);
 }
 
@@ -324,23 +210,14 @@ fn servers_may_fail_without_an_id() {
         assert_eq!(response.id, None);
         assert!(matches!(response.outcome, Outcome::Error(error) if error.code == -32700));
     }
-    check_server(
-        r#"{"jsonrpc":"2.0","id":null,"result":{}}"#,
-        Some((Refusal::BadId, -32600)),
-    );
+    check_server(r#"{"jsonrpc":"2.0","id":null,"result":{}}"#, Some((Refusal::BadId, -32600)));
 }
 
 #[test]
 fn a_refusal_carries_the_id_when_there_is_one() {
     let rows = [
-        (
-            r#"{"jsonrpc":"2.0","id":"a","method":"nope"}"#,
-            Some(Id::from("a")),
-        ),
-        (
-            r#"{"jsonrpc":"2.0","id":7,"method":"ping","x":1}"#,
-            Some(Id::from(7)),
-        ),
+        (r#"{"jsonrpc":"2.0","id":"a","method":"nope"}"#, Some(Id::from("a"))),
+        (r#"{"jsonrpc":"2.0","id":7,"method":"ping","x":1}"#, Some(Id::from(7))),
         (r#"{"jsonrpc":"2.0","id":null,"method":"ping"}"#, None),
         (r#"[{"jsonrpc":"2.0","id":7,"method":"ping"}]"#, None),
     ];

@@ -2,20 +2,11 @@
 
 use proptest::prelude::*;
 
-use portcullis_mcp::sse::{
-    Event, Reader, SseFault, SseLimits, UnwritableField, comment, write_event,
-};
+use portcullis_mcp::sse::{Event, Reader, SseFault, SseLimits, UnwritableField, comment, write_event};
 
-const SMALL: SseLimits = SseLimits {
-    line_bytes_max: 40,
-    event_bytes_max: 60,
-};
+const SMALL: SseLimits = SseLimits { line_bytes_max: 40, event_bytes_max: 60 };
 
-fn read_in_pieces(
-    bytes: &[u8],
-    size: usize,
-    limits: SseLimits,
-) -> (Vec<Event>, Option<SseFault>, bool) {
+fn read_in_pieces(bytes: &[u8], size: usize, limits: SseLimits) -> (Vec<Event>, Option<SseFault>, bool) {
     let mut reader = Reader::new(limits);
     let mut events = Vec::new();
     let mut fault = None;
@@ -62,11 +53,7 @@ fn events_are_framed() {
 fn other_fields_are_read() {
     let stream = b"id: 7\nretry: 1500\ndata:\n\nevent: message\ndata: a\nid: 8\n\nid: a\0b\nretry: 1s\ndata: z\n\nid\n\n";
     let (events, _, _) = read_in_pieces(stream, 5, SseLimits::default());
-    let priming = Event {
-        id: Some("7".to_owned()),
-        retry_ms: Some(1500),
-        ..Event::default()
-    };
+    let priming = Event { id: Some("7".to_owned()), retry_ms: Some(1500), ..Event::default() };
     assert_eq!(events[0], priming);
     assert!(!events[0].is_message());
     assert_eq!(events[1].id.as_deref(), Some("8"));
@@ -74,10 +61,7 @@ fn other_fields_are_read() {
     assert_eq!((&events[2].id, events[2].retry_ms), (&None, None));
     assert_eq!(events[3].id.as_deref(), Some(""));
     assert_eq!(events.len(), 4);
-    let other = Event {
-        name: Some("endpoint".to_owned()),
-        ..Event::message("x".to_owned())
-    };
+    let other = Event { name: Some("endpoint".to_owned()), ..Event::message("x".to_owned()) };
     assert!(!other.is_message());
 }
 
@@ -95,11 +79,7 @@ fn bounds_end_the_stream_and_keep_what_was_whole() {
     ] {
         for size in [1, 3, 1000] {
             let (events, fault, _) = read_in_pieces(stream, size, SMALL);
-            assert_eq!(
-                (data(&events), fault),
-                (vec!["a"], Some(expected)),
-                "{size}"
-            );
+            assert_eq!((data(&events), fault), (vec!["a"], Some(expected)), "{size}");
         }
     }
 }
@@ -120,20 +100,10 @@ fn an_unfinished_event_is_seen() {
 
 #[test]
 fn events_are_written() {
-    let event = Event {
-        id: Some("3".to_owned()),
-        retry_ms: Some(10),
-        ..Event::message("{}".to_owned())
-    };
-    assert_eq!(
-        write_event(&event).unwrap(),
-        "event: message\nid: 3\nretry: 10\ndata: {}\n\n"
-    );
+    let event = Event { id: Some("3".to_owned()), retry_ms: Some(10), ..Event::message("{}".to_owned()) };
+    assert_eq!(write_event(&event).unwrap(), "event: message\nid: 3\nretry: 10\ndata: {}\n\n");
     for bad in ["a\nb", "a\rb", "a\0b"] {
-        let event = Event {
-            id: Some(bad.to_owned()),
-            ..Event::default()
-        };
+        let event = Event { id: Some(bad.to_owned()), ..Event::default() };
         assert_eq!(write_event(&event), Err(UnwritableField));
     }
     check(comment(), &[]);

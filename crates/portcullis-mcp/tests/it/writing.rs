@@ -12,34 +12,21 @@ fn messages_are_written() {
             write::request(&Id::from(7), "tools/call", params()),
             r#"{"jsonrpc":"2.0","id":7,"method":"tools/call","params":{"b":1.0,"a":"é\n"}}"#,
         ),
-        (
-            write::request(&Id::from(7), "ping", None),
-            r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#,
-        ),
+        (write::request(&Id::from(7), "ping", None), r#"{"jsonrpc":"2.0","id":7,"method":"ping"}"#),
         (
             write::notification("notifications/progress", params()),
             r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"b":1.0,"a":"é\n"}}"#,
         ),
-        (
-            write::result(&Id::from("x\""), object("{}")),
-            r#"{"jsonrpc":"2.0","id":"x\"","result":{}}"#,
-        ),
+        (write::result(&Id::from("x\""), object("{}")), r#"{"jsonrpc":"2.0","id":"x\"","result":{}}"#),
         (
             write::error(
                 None,
-                ErrorObject {
-                    code: -32700,
-                    message: "m".to_owned(),
-                    data: Some(true.into()),
-                },
+                ErrorObject { code: -32700, message: "m".to_owned(), data: Some(true.into()) },
             ),
             r#"{"jsonrpc":"2.0","id":null,"error":{"code":-32700,"message":"m","data":true}}"#,
         ),
         (
-            write::refusal(&Refused {
-                refusal: Refusal::UnknownMethod,
-                id: Some(Id::from("q")),
-            }),
+            write::refusal(&Refused { refusal: Refusal::UnknownMethod, id: Some(Id::from("q")) }),
             r#"{"jsonrpc":"2.0","id":"q","error":{"code":-32601,"message":"method not found"}}"#,
         ),
     ];
