@@ -22,6 +22,7 @@ mod shape;
 mod time;
 mod trace;
 mod verdict;
+mod yaml;
 
 pub use class::Class;
 pub use decide::{decide, explain};
@@ -38,6 +39,7 @@ pub use rule::{Cause, CauseKind};
 pub use time::Time;
 pub use trace::{ConditionLook, Look};
 pub use verdict::{Effect, Obligations, Verdict};
+pub use yaml::{YamlFault, yaml_to_value};
 
 /// Reads a policy as `policy check` does: the policy if it has no errors, and every error and warning.
 pub fn check(source: &[u8]) -> (Option<Policy>, Problems) {
