@@ -7,6 +7,7 @@ mod class;
 mod compile;
 mod decide;
 mod glob;
+mod import;
 mod json_schema;
 mod limits;
 mod lint;
@@ -26,6 +27,7 @@ mod yaml;
 
 pub use class::Class;
 pub use decide::{decide, explain};
+pub use import::{ImportFaults, Imported, Note, NoteKind, import_intercept};
 pub use json_schema::{Dialect, JsonSchema};
 pub use limits::{
     COUNTERS_MAX, Charge, CounterKey, Counters, Limit, OverLimit, Reservation, STEPS_MAX, Scope,

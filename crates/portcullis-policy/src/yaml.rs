@@ -128,6 +128,9 @@ fn readable(source: &[u8]) -> Result<&str, YamlFault> {
     }
 }
 
+/// A value, and where its parts stand.
+type Read = Result<(Value, Places), YamlFault>;
+
 struct Reader<'a> {
     parser: Parser<'a, StrInput<'a>>,
     depth: usize,
@@ -142,7 +145,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn document(&mut self) -> Result<(Value, Places), YamlFault> {
+    fn document(&mut self) -> Read {
         let (mut event, mut span) = self.next()?;
         while matches!(event, Event::StreamStart | Event::DocumentStart(_)) {
             (event, span) = self.next()?;
@@ -166,7 +169,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn node(&mut self, event: Event<'a>, span: &Span) -> Result<(Value, Places), YamlFault> {
+    fn node(&mut self, event: Event<'a>, span: &Span) -> Read {
         match event {
             Event::Scalar(text, style, _, tag) => {
                 let value = scalar(&text, style, tag.as_deref(), span)?;
@@ -190,11 +193,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn nested(
-        &mut self,
-        span: &Span,
-        inner: fn(&mut Self, &Span) -> Result<(Value, Places), YamlFault>,
-    ) -> Result<(Value, Places), YamlFault> {
+    fn nested(&mut self, span: &Span, inner: fn(&mut Self, &Span) -> Read) -> Read {
         let depth_max = Limits::document().depth_max;
         if self.depth == depth_max {
             return Err(fault(span, format!("nested deeper than {depth_max}")));
@@ -205,7 +204,7 @@ impl<'a> Reader<'a> {
         Ok(read)
     }
 
-    fn sequence(&mut self, start: &Span) -> Result<(Value, Places), YamlFault> {
+    fn sequence(&mut self, start: &Span) -> Read {
         let (mut elements, mut children) = (Vec::new(), Vec::new());
         loop {
             match self.next()? {
@@ -221,7 +220,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn mapping(&mut self, start: &Span) -> Result<(Value, Places), YamlFault> {
+    fn mapping(&mut self, start: &Span) -> Read {
         let (mut members, mut children) = (Vec::new(), Vec::new());
         loop {
             let (event, span) = self.next()?;
