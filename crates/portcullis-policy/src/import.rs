@@ -6,9 +6,11 @@
 
 mod condition;
 mod counters;
+mod fields;
 mod findings;
 mod go_regex;
 mod source;
+mod validity;
 
 use std::fmt;
 

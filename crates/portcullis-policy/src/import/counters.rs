@@ -71,10 +71,9 @@ fn state_conditions(tool: &Tool) -> impl Iterator<Item = (&Rule, &Condition)> {
 
 /// The state block of this tool that counts under `key`.
 fn own_state<'s>(tool: &'s Tool, key: &str) -> Option<&'s State> {
-    let states = tool.rules.iter().filter_map(|rule| rule.state.as_ref());
-    states
-        .into_iter()
-        .find(|state| tool.counter_key(&state.counter) == key)
+    let counter = tool.own_counter(key)?;
+    let mut states = tool.rules.iter().filter_map(|rule| rule.state.as_ref());
+    states.find(|state| state.counter == counter)
 }
 
 impl<'s> Counters<'s> {

@@ -6,6 +6,9 @@ use super::{ImportFaults, Note, NoteKind};
 use crate::problem::PROBLEMS_MAX;
 use crate::yaml::{Places, YamlFault};
 
+/// With more notes than this there is no policy.
+const NOTES_MAX: usize = 10_000;
+
 #[derive(Debug, Default)]
 pub(super) struct Findings {
     faults: Vec<(Pointer, String)>,
@@ -31,7 +34,14 @@ impl Findings {
     }
 
     fn note(&mut self, kind: NoteKind, at: &Pointer, message: String) {
-        self.notes.push((kind, at.clone(), message));
+        match self.notes.len() {
+            ..NOTES_MAX => self.notes.push((kind, at.clone(), message)),
+            // A policy whose changes nobody can read is no help.
+            _ => self.fault(
+                at,
+                "too much of this cannot be carried over; import it in parts",
+            ),
+        }
     }
 
     pub(super) fn has_faults(&self) -> bool {

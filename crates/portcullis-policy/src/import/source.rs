@@ -2,20 +2,27 @@
 //!
 //! What Intercept refuses is a fault here; a field that it passes over is passed over with a note.
 
+use std::cell::Cell;
+
 use portcullis_json::{Object, Pointer, Value};
 
+use super::fields::{Fields, object, text};
 use super::findings::Findings;
+use super::validity::{
+    check_condition, check_conditions, check_counter, check_state, is_odd_number,
+};
+use crate::glob::GLOB_CHARACTERS_MAX;
 use crate::yaml::Places;
+
+/// More rules and conditions than this in one source are refused.
+const PARTS_MAX: usize = 10_000;
 
 /// The tool key whose rules apply to every call.
 pub(super) const EVERY_TOOL: &str = "*";
 /// The scope of the counters that its rules have.
 pub(super) const EVERY_TOOL_SCOPE: &str = "_global";
 
-const WINDOWS: [&str; 3] = ["minute", "hour", "day"];
-const OPERATORS: [&str; 11] = [
-    "eq", "neq", "in", "not_in", "lt", "lte", "gt", "gte", "regex", "contains", "exists",
-];
+pub(super) const WINDOWS: [&str; 3] = ["minute", "hour", "day"];
 
 #[derive(Debug)]
 pub(super) struct Source {
@@ -37,14 +44,22 @@ impl Tool {
         self.name == EVERY_TOOL
     }
 
-    /// What its counters are called: the scope and the counter's own name.
-    pub(super) fn counter_key(&self, counter: &str) -> String {
-        let scope = if self.is_every_tool() {
+    fn scope(&self) -> &str {
+        if self.is_every_tool() {
             EVERY_TOOL_SCOPE
         } else {
             &self.name
-        };
-        format!("{scope}.{counter}")
+        }
+    }
+
+    /// What its counters are called: the scope and the counter's own name.
+    pub(super) fn counter_key(&self, counter: &str) -> String {
+        format!("{}.{counter}", self.scope())
+    }
+
+    /// The counter's own name, if `key` is one of this tool's.
+    pub(super) fn own_counter<'k>(&self, key: &'k str) -> Option<&'k str> {
+        key.strip_prefix(self.scope())?.strip_prefix('.')
     }
 }
 
@@ -89,7 +104,11 @@ pub(super) fn read(document: &Value, places: &Places, findings: &mut Findings) -
     if fields.text("version", findings).as_deref() != Some("1") {
         findings.fault(&root.key("version"), "`version` must be \"1\"");
     }
-    let reader = Reader { document, places };
+    let reader = Reader {
+        document,
+        places,
+        parts: Cell::new(0),
+    };
     Source {
         description: fields.text("description", findings),
         denies_unlisted: denies_unlisted(&fields, findings),
@@ -134,6 +153,8 @@ fn hide(fields: &Fields<'_>, findings: &mut Findings) -> Vec<String> {
 struct Reader<'a> {
     document: &'a Value,
     places: &'a Places,
+    /// Rules and conditions so far.
+    parts: Cell<usize>,
 }
 
 impl Reader<'_> {
@@ -144,6 +165,12 @@ impl Reader<'_> {
             name: name.to_owned(),
             rules: Vec::new(),
         };
+        if name.chars().count() > GLOB_CHARACTERS_MAX {
+            let message =
+                format!("the name of a tool may have at most {GLOB_CHARACTERS_MAX} characters");
+            findings.fault(&Pointer::root().key("tools"), message);
+            return tool;
+        }
         let Some(object) = object(value, &at, findings) else {
             return tool;
         };
@@ -165,6 +192,7 @@ impl Reader<'_> {
         at: &Pointer,
         findings: &mut Findings,
     ) -> Option<Rule> {
+        self.one_more(at, findings)?;
         let fields = Fields::new(object(value, at, findings)?, at);
         fields.known(
             &[
@@ -197,6 +225,17 @@ impl Reader<'_> {
         Some(rule)
     }
 
+    /// Each part keeps its pointer: their number bounds the memory.
+    fn one_more(&self, at: &Pointer, findings: &mut Findings) -> Option<()> {
+        self.parts.set(self.parts.get() + 1);
+        if self.parts.get() > PARTS_MAX {
+            let message = format!("more than {PARTS_MAX} rules and conditions; import it in parts");
+            findings.fault(at, message);
+            return None;
+        }
+        Some(())
+    }
+
     fn conditions(&self, fields: &Fields<'_>, findings: &mut Findings) -> Vec<Condition> {
         let indexed = fields.list("conditions", findings).iter().enumerate();
         let mut conditions = Vec::new();
@@ -208,6 +247,7 @@ impl Reader<'_> {
     }
 
     fn condition(&self, value: &Value, at: &Pointer, findings: &mut Findings) -> Option<Condition> {
+        self.one_more(at, findings)?;
         let fields = Fields::new(object(value, at, findings)?, at);
         fields.known(&["path", "op", "value"], findings);
         self.refuse_odd_numbers(&at.key("value"), findings);
@@ -250,23 +290,6 @@ impl Reader<'_> {
             findings.fault(at, message);
         }
     }
-}
-
-/// `010`, `1_000`, `0b11`, `-0x1F` and dates.
-fn is_odd_number(plain: &str) -> bool {
-    let unsigned = plain.strip_prefix(['-', '+']).unwrap_or(plain);
-    if !unsigned.starts_with(|first: char| first.is_ascii_digit() || first == '.') {
-        return false;
-    }
-    let agreed = plain.starts_with("0x") || plain.starts_with("0o");
-    let second = unsigned
-        .strip_prefix('0')
-        .and_then(|rest| rest.chars().next());
-    let based =
-        second.is_some_and(|second| second.is_ascii_alphanumeric() && !"eE".contains(second));
-    let date = unsigned.split('-').count() == 3
-        && unsigned.starts_with(|first: char| first.is_ascii_digit());
-    unsigned.contains('_') || (based && !agreed) || date
 }
 
 fn denies(fields: &Fields<'_>, findings: &mut Findings) -> bool {
@@ -321,80 +344,6 @@ fn parse_rate(rate: &str) -> Option<(i64, &str)> {
     WINDOWS.contains(&window).then_some((count, window))
 }
 
-fn check_conditions(rule: &Rule, findings: &mut Findings) {
-    match (rule.denies, rule.conditions.is_empty()) {
-        (true, false) => findings.fault(&rule.at, "a rule with `action: deny` has no `conditions`"),
-        (false, true) => findings.fault(&rule.at, "a rule needs at least one condition"),
-        _ => {}
-    }
-}
-
-fn check_counter(tool: &Tool, rule: &Rule, findings: &mut Findings) {
-    let Some(state) = &rule.state else { return };
-    let mut states = tool.rules.iter().filter_map(|rule| rule.state.as_ref());
-    if states.any(|other| other.counter == state.counter) {
-        let message = format!(
-            "the counter `{}` is declared twice for this tool",
-            state.counter
-        );
-        findings.fault(&state.at, message);
-    }
-}
-
-fn check_condition(condition: &Condition, findings: &mut Findings) {
-    let Condition {
-        at,
-        path,
-        op,
-        value,
-    } = condition;
-    if !path.starts_with("args.") && !path.starts_with("state.") {
-        let message = format!("`{path}` must start with `args.` or `state.`");
-        findings.fault(&at.key("path"), message);
-    }
-    let wanted = match (op.as_str(), value) {
-        ("in" | "not_in", Value::Array(_)) => None,
-        ("in" | "not_in", _) => Some("a list"),
-        ("lt" | "lte" | "gt" | "gte", Value::Number(_)) => None,
-        ("lt" | "lte" | "gt" | "gte", _) => Some("a number"),
-        ("exists", Value::Bool(_)) => None,
-        ("exists", _) => Some("true or false"),
-        ("regex", Value::String(_)) => None,
-        ("regex", _) => Some("a string"),
-        _ => None,
-    };
-    if let Some(wanted) = wanted {
-        findings.fault(&at.key("value"), format!("`{op}` takes {wanted}"));
-    }
-    if !OPERATORS.contains(&op.as_str()) {
-        findings.fault(&at.key("op"), format!("unknown operator `{op}`"));
-    }
-}
-
-fn check_state(state: &State, findings: &mut Findings) {
-    let State {
-        at,
-        counter,
-        window,
-        increment_from,
-        ..
-    } = state;
-    if counter.is_empty() {
-        findings.fault(at, "a counter needs a name");
-    }
-    if !WINDOWS.contains(&window.as_str()) {
-        let message = format!("`window` must be minute, hour or day, not `{window}`");
-        findings.fault(&at.key("window"), message);
-    }
-    if increment_from
-        .as_ref()
-        .is_some_and(|path| !path.starts_with("args."))
-    {
-        let message = "`increment_from` must start with `args.`";
-        findings.fault(&at.key("increment_from"), message);
-    }
-}
-
 /// Nothing and nought mean one.
 fn increment(fields: &Fields<'_>, findings: &mut Findings) -> i64 {
     let at = fields.at.key("increment");
@@ -411,79 +360,6 @@ fn increment(fields: &Fields<'_>, findings: &mut Findings) -> i64 {
         Some(_) => {
             findings.fault(&at, "`increment` must be a whole number");
             1
-        }
-    }
-}
-
-/// The fields of one object. An empty value is an absent one, as in Intercept.
-struct Fields<'a> {
-    object: &'a Object,
-    at: &'a Pointer,
-}
-
-impl<'a> Fields<'a> {
-    fn new(object: &'a Object, at: &'a Pointer) -> Fields<'a> {
-        Fields { object, at }
-    }
-
-    fn known(&self, names: &[&str], findings: &mut Findings) {
-        for member in self.object {
-            if !names.contains(&member.key.as_str()) {
-                let message = format!("`{}` is no field that Intercept reads", member.key);
-                findings.dropped(&self.at.key(&member.key), message);
-            }
-        }
-    }
-
-    fn text(&self, key: &str, findings: &mut Findings) -> Option<String> {
-        let text = text(self.object.get(key)?, &self.at.key(key), findings);
-        text.filter(|text| !text.is_empty())
-    }
-
-    fn list(&self, key: &str, findings: &mut Findings) -> &'a [Value] {
-        match self.object.get(key) {
-            None | Some(Value::Null) => &[],
-            Some(Value::Array(elements)) => elements,
-            Some(_) => {
-                findings.fault(&self.at.key(key), format!("`{key}` must be a list"));
-                &[]
-            }
-        }
-    }
-
-    fn object(&self, key: &str, findings: &mut Findings) -> Option<&'a Object> {
-        match self.object.get(key)? {
-            Value::Null => None,
-            value => object(value, &self.at.key(key), findings),
-        }
-    }
-}
-
-fn object<'v>(value: &'v Value, at: &Pointer, findings: &mut Findings) -> Option<&'v Object> {
-    match value {
-        Value::Object(object) => Some(object),
-        Value::Null if *at != Pointer::root() => None,
-        other => {
-            let message = format!(
-                "this must be a mapping, not {}",
-                other.kind().with_article()
-            );
-            findings.fault(at, message);
-            None
-        }
-    }
-}
-
-/// Intercept takes any scalar where it wants text.
-fn text(value: &Value, at: &Pointer, findings: &mut Findings) -> Option<String> {
-    match value {
-        Value::String(text) => Some(text.clone()),
-        Value::Null => None,
-        Value::Bool(truth) => Some(truth.to_string()),
-        Value::Number(number) => Some(number.spelling().to_owned()),
-        Value::Array(_) | Value::Object(_) => {
-            findings.fault(at, "this must be text");
-            None
         }
     }
 }

@@ -1,3 +1,5 @@
+//! YAML and the JSON it is read as.
+
 use portcullis_json::{Member, Number, compact, pretty};
 use proptest::prelude::*;
 
