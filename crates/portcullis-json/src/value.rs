@@ -196,6 +196,16 @@ impl Object {
         Object { members }
     }
 
+    /// An object of these members; the error is the first whose key stood before, by index and key.
+    pub fn from_members(members: Vec<Member>) -> Result<Object, (usize, String)> {
+        let mut keys = std::collections::HashSet::with_capacity(members.len());
+        let mut indexed = members.iter().enumerate();
+        match indexed.find(|(_, member)| !keys.insert(member.key.as_str())) {
+            Some((index, duplicate)) => Err((index, duplicate.key.clone())),
+            None => Ok(Object { members }),
+        }
+    }
+
     /// How many members there are.
     pub fn len(&self) -> usize {
         self.members.len()
