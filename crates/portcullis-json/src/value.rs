@@ -191,8 +191,8 @@ impl Object {
         Object::default()
     }
 
-    /// An object of these members. Their keys must be known to be distinct; the reader has looked.
-    pub fn from_distinct(members: Vec<Member>) -> Object {
+    /// The members must be known to be distinct: the reader has looked.
+    pub(crate) fn from_distinct(members: Vec<Member>) -> Object {
         Object { members }
     }
 

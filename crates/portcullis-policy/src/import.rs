@@ -110,10 +110,7 @@ fn check(policy: &Value, findings: &mut Findings) {
         findings.fault(&Pointer::root(), message);
     }
     if let Err(problems) = Policy::from_value(policy) {
-        let message = format!(
-            "the policy that comes of it does not load: {}",
-            problems.text()
-        );
+        let message = format!("the policy that comes of it does not load: {}", problems.text());
         findings.fault(&Pointer::root(), message);
     }
 }
@@ -123,19 +120,14 @@ fn translate(source: &Source, findings: &mut Findings) -> Object {
     if let Some(description) = &source.description {
         policy.insert("description", Value::from(description.as_str()));
     }
-    let default = if source.denies_unlisted {
-        "deny"
-    } else {
-        "allow"
-    };
+    let default = if source.denies_unlisted { "deny" } else { "allow" };
     policy.insert("default", Value::from(default));
     note_the_general(source, findings);
     if !source.hide.is_empty() {
         policy.insert("hide", hide(source, findings));
     }
     let counters = Counters::of(source, findings);
-    let (every, named): (Vec<&Tool>, Vec<&Tool>) =
-        source.tools.iter().partition(|tool| tool.is_every_tool());
+    let (every, named): (Vec<&Tool>, Vec<&Tool>) = source.tools.iter().partition(|tool| tool.is_every_tool());
     for tool in every {
         let all_tools = all_tools(tool, &counters, findings);
         if !all_tools.is_empty() {
@@ -145,10 +137,7 @@ fn translate(source: &Source, findings: &mut Findings) -> Object {
     let mut tools = Vec::new();
     for tool in named {
         let entry = entry(tool, source.denies_unlisted, &counters, findings);
-        tools.push(portcullis_json::Member {
-            key: tool.name.clone(),
-            value: Value::Object(entry),
-        });
+        tools.push(portcullis_json::Member { key: tool.name.clone(), value: Value::Object(entry) });
     }
     // The keys were those of one object: they are distinct.
     if let Ok(tools) = Object::from_members(tools)
@@ -177,8 +166,7 @@ fn note_the_general(source: &Source, findings: &mut Findings) {
         findings.dropped(&root.key("tools"), message);
     }
     if let Some(state) = rules().find_map(|rule| rule.state.as_ref()) {
-        let message =
-            "a call that the server answers with an error stays counted; Intercept takes it back";
+        let message = "a call that the server answers with an error stays counted; Intercept takes it back";
         findings.changed(&state.at, message);
     }
 }
@@ -186,8 +174,7 @@ fn note_the_general(source: &Source, findings: &mut Findings) {
 fn hide(source: &Source, findings: &mut Findings) -> Value {
     for (index, name) in source.hide.iter().enumerate() {
         if Glob::is_glob(name) && name != EVERY_TOOL {
-            let message =
-                format!("`{name}` hides every tool that it matches; in Intercept it is one name");
+            let message = format!("`{name}` hides every tool that it matches; in Intercept it is one name");
             findings.changed(&Pointer::root().key("hide").index(index), message);
         }
     }
@@ -229,11 +216,7 @@ fn parts(tool: &Tool, counters: &Counters<'_>, findings: &mut Findings) -> Parts
 /// The conditions on arguments; the error says which could not be carried over, and why.
 fn required(rule: &Rule, findings: &mut Findings) -> Result<Vec<Value>, (Pointer, String)> {
     let mut conditions = Vec::new();
-    for condition in rule
-        .conditions
-        .iter()
-        .filter(|condition| !counters::is_state(condition))
-    {
+    for condition in rule.conditions.iter().filter(|condition| !counters::is_state(condition)) {
         let translated = condition::translate(condition, findings);
         conditions.extend(translated.map_err(|why| (condition.at.clone(), why))?);
     }
@@ -241,11 +224,7 @@ fn required(rule: &Rule, findings: &mut Findings) -> Result<Vec<Value>, (Pointer
 }
 
 fn require(conditions: Vec<Value>, on_deny: String) -> Value {
-    Value::Object(
-        Object::new()
-            .with("conditions", conditions)
-            .with("on_deny", on_deny),
-    )
+    Value::Object(Object::new().with("conditions", conditions).with("on_deny", on_deny))
 }
 
 impl Rule {
@@ -258,12 +237,7 @@ impl Rule {
     }
 }
 
-fn entry(
-    tool: &Tool,
-    denies_unlisted: bool,
-    counters: &Counters<'_>,
-    findings: &mut Findings,
-) -> Object {
+fn entry(tool: &Tool, denies_unlisted: bool, counters: &Counters<'_>, findings: &mut Findings) -> Object {
     let mut parts = parts(tool, counters, findings);
     if Glob::is_glob(&tool.name) {
         exact_name(tool, denies_unlisted, &mut parts, findings);
@@ -279,8 +253,7 @@ fn entry(
 /// A key with `*` or `?` is one name in Intercept, and a pattern here.
 fn exact_name(tool: &Tool, denies_unlisted: bool, parts: &mut Parts, findings: &mut Findings) {
     let name = &tool.name;
-    let message =
-        format!("`{name}` also stands for every tool that it matches; in Intercept it is one name");
+    let message = format!("`{name}` also stands for every tool that it matches; in Intercept it is one name");
     findings.changed(&tool.at, message);
     // Else the pattern would let in what `default: deny` keeps out.
     if denies_unlisted {

@@ -137,6 +137,17 @@ impl Problems {
                 _ => first_line(source, value),
             });
         }
+        self.sort();
+    }
+
+    /// Adds those of another look at the same document.
+    pub fn extend(&mut self, others: Problems) {
+        self.list.extend(others.list);
+        self.left_out += others.left_out;
+        self.sort();
+    }
+
+    fn sort(&mut self) {
         self.list.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
     }
 

@@ -50,9 +50,7 @@ impl Places {
     pub(crate) fn find(&self, document: &Value, pointer: &Pointer) -> Place {
         let (mut places, mut value) = (self, document);
         for step in pointer.steps() {
-            match child(value, &step)
-                .and_then(|(index, next)| Some((places.children.get(index)?, next)))
-            {
+            match child(value, &step).and_then(|(index, next)| Some((places.children.get(index)?, next))) {
                 Some(deeper) => (places, value) = deeper,
                 None => break,
             }
@@ -97,10 +95,7 @@ fn child<'v>(value: &'v Value, step: &str) -> Option<(usize, &'v Value)> {
 /// Reads a document, and where everything in it stands.
 pub(crate) fn read(source: &[u8]) -> Result<(Value, Places), YamlFault> {
     let text = readable(source)?;
-    let mut reader = Reader {
-        parser: Parser::new_from_str(text),
-        depth: 0,
-    };
+    let mut reader = Reader { parser: Parser::new_from_str(text), depth: 0 };
     reader.document()
 }
 
@@ -151,10 +146,7 @@ impl<'a> Reader<'a> {
             (event, span) = self.next()?;
         }
         if event == Event::StreamEnd {
-            return Err(fault(
-                &span,
-                "there is no YAML value here, the input is empty",
-            ));
+            return Err(fault(&span, "there is no YAML value here, the input is empty"));
         }
         let read = self.node(event, &span)?;
         loop {
@@ -231,18 +223,13 @@ impl<'a> Reader<'a> {
             let (event, value_span) = self.next()?;
             let (value, below) = self.node(event, &value_span)?;
             members.push(Member { key, value });
-            children.push(Places {
-                place: place(&span.start),
-                ..below
-            });
+            children.push(Places { place: place(&span.start), ..below });
         }
         match Object::from_members(members) {
             Ok(object) => Ok((Value::Object(object), places(start, children))),
             Err((index, key)) => Err(YamlFault {
                 message: format!("duplicate key `{}`", key.escape_debug()),
-                place: children
-                    .get(index)
-                    .map_or_else(|| place(&start.start), |child| child.place),
+                place: children.get(index).map_or_else(|| place(&start.start), |child| child.place),
             }),
         }
     }
@@ -256,10 +243,7 @@ fn key(event: Event<'_>, span: &Span) -> Result<String, YamlFault> {
             return Err(fault(span, message));
         }
         _ => {
-            return Err(fault(
-                span,
-                "a key must be a string, not a list or a mapping",
-            ));
+            return Err(fault(span, "a key must be a string, not a list or a mapping"));
         }
     };
     if style == ScalarStyle::Plain && text == "<<" {
@@ -278,12 +262,7 @@ fn key(event: Event<'_>, span: &Span) -> Result<String, YamlFault> {
     }
 }
 
-fn scalar(
-    text: &str,
-    style: ScalarStyle,
-    tag: Option<&Tag>,
-    span: &Span,
-) -> Result<Value, YamlFault> {
+fn scalar(text: &str, style: ScalarStyle, tag: Option<&Tag>, span: &Span) -> Result<Value, YamlFault> {
     let read = match tag.map(core_tag) {
         None if style == ScalarStyle::Plain => scalar::plain(text),
         None => Ok(Value::from(text)),
@@ -309,43 +288,24 @@ fn expect_tag(tag: Option<&Tag>, wanted: &str, span: &Span) -> Result<(), YamlFa
 fn unknown_tag(tag: Option<&Tag>, span: &Span) -> YamlFault {
     let shown = tag.map(|tag| format!("{}{}", tag.handle, tag.suffix));
     let shown = shown.unwrap_or_default();
-    fault(
-        span,
-        format!(
-            "the tag `{}` does not belong here; leave it out",
-            shown.escape_debug()
-        ),
-    )
+    fault(span, format!("the tag `{}` does not belong here; leave it out", shown.escape_debug()))
 }
 
 fn places(span: &Span, children: Vec<Places>) -> Places {
-    Places {
-        place: place(&span.start),
-        plain: None,
-        children,
-    }
+    Places { place: place(&span.start), plain: None, children }
 }
 
 /// The parser counts lines from 1 and columns from 0.
 fn place(marker: &Marker) -> Place {
-    Place {
-        line: marker.line().max(1),
-        column: marker.col() + 1,
-    }
+    Place { line: marker.line().max(1), column: marker.col() + 1 }
 }
 
 fn fault(span: &Span, message: impl Into<String>) -> YamlFault {
-    YamlFault {
-        message: message.into(),
-        place: place(&span.start),
-    }
+    YamlFault { message: message.into(), place: place(&span.start) }
 }
 
 fn scan_fault(error: &ScanError) -> YamlFault {
-    YamlFault {
-        message: format!("not YAML: {}", error.info()),
-        place: place(error.marker()),
-    }
+    YamlFault { message: format!("not YAML: {}", error.info()), place: place(error.marker()) }
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Reading what people name on the command line, with messages that say what to do.
 
 use std::fs::File;
-use std::io::{self, Read};
+use std::io::{self, Read, Write};
 use std::path::Path;
 
 /// A larger file is not read to its end: nothing that we read is that large.
@@ -54,5 +54,16 @@ pub(crate) fn replace(path: &Path, text: &str) -> Result<(), String> {
     write().map_err(|error| {
         let _ = std::fs::remove_file(&temporary);
         format!("cannot write `{}`: {}", path.display(), reason(&error))
+    })
+}
+
+/// Writes a new file; one that is there is left alone.
+pub(crate) fn create(path: &Path, text: &str) -> Result<(), String> {
+    let write = || File::create_new(path)?.write_all(text.as_bytes());
+    write().map_err(|error| match error.kind() {
+        io::ErrorKind::AlreadyExists => {
+            format!("`{}` is there already; remove it or name another file", path.display())
+        }
+        _ => format!("cannot write `{}`: {}", path.display(), reason(&error)),
     })
 }

@@ -12,10 +12,7 @@ use crate::operator;
 use crate::path::Path;
 
 /// The conditions that hold for no call for which this one does not; or why there are none.
-pub(super) fn translate(
-    condition: &Condition,
-    findings: &mut Findings,
-) -> Result<Vec<Value>, String> {
+pub(super) fn translate(condition: &Condition, findings: &mut Findings) -> Result<Vec<Value>, String> {
     let path = path(&condition.path)?;
     let same = |op: &str, value: &Value| one(&path, op, value.clone());
     let value = &condition.value;
@@ -52,13 +49,8 @@ pub(super) fn path(theirs: &str) -> Result<String, String> {
     for key in keys.split('.') {
         let plain = format!("{ours}.{key}");
         let steps = |path: &str| Path::parse(path).map(|path| path.steps.len());
-        let is_one_step =
-            !key.contains('[') && steps(&plain) == steps(&ours).map(|steps| steps + 1);
-        ours = if is_one_step {
-            plain
-        } else {
-            format!("{ours}[{}]", compact(&Value::from(key)))
-        };
+        let is_one_step = !key.contains('[') && steps(&plain) == steps(&ours).map(|steps| steps + 1);
+        ours = if is_one_step { plain } else { format!("{ours}[{}]", compact(&Value::from(key))) };
     }
     Path::parse(&ours).map(|_| ours)
 }
@@ -79,8 +71,7 @@ fn unequal(
 ) -> Result<Vec<Value>, String> {
     let mut unwanted = values.to_vec();
     for value in values {
-        let alike =
-            look_alikes(value).ok_or("Intercept compares lists and mappings by how they print")?;
+        let alike = look_alikes(value).ok_or("Intercept compares lists and mappings by how they print")?;
         unwanted.extend(alike);
     }
     let mut conditions = match unwanted.as_slice() {
@@ -88,8 +79,7 @@ fn unequal(
         _ => vec![one(path, "not_in", Value::Array(unwanted))],
     };
     if values.iter().any(prints_like_a_list) {
-        let message =
-            "only text is admitted: Intercept compares lists and mappings by how they print";
+        let message = "only text is admitted: Intercept compares lists and mappings by how they print";
         findings.changed(&condition.at, message);
         conditions.push(one(path, "type", Value::from("string")));
     }
@@ -102,19 +92,14 @@ fn note_look_alikes(condition: &Condition, findings: &mut Findings) {
         value => std::slice::from_ref(value),
     };
     let none = |value: &Value| look_alikes(value).is_some_and(|alike| alike.is_empty());
-    if !values
-        .iter()
-        .all(|value| none(value) && !prints_like_a_list(value))
-    {
+    if !values.iter().all(|value| none(value) && !prints_like_a_list(value)) {
         let message = "the type counts: `5` and `\"5\"` are not equal here, in Intercept they are";
         findings.changed(&condition.at, message);
     }
 }
 
 fn prints_like_a_list(value: &Value) -> bool {
-    value
-        .as_str()
-        .is_some_and(|text| text.starts_with('[') || text.starts_with("map["))
+    value.as_str().is_some_and(|text| text.starts_with('[') || text.starts_with("map["))
 }
 
 /// The values of other types that Intercept takes for equal; `None` if they cannot be listed.

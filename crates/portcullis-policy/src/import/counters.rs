@@ -49,10 +49,7 @@ pub(super) fn is_state(condition: &Condition) -> bool {
 /// `TOOL.COUNTER`.
 fn key_of(condition: &Condition) -> String {
     let key = condition.path.strip_prefix("state.").unwrap_or_default();
-    match key
-        .strip_prefix(EVERY_TOOL)
-        .and_then(|rest| rest.strip_prefix('.'))
-    {
+    match key.strip_prefix(EVERY_TOOL).and_then(|rest| rest.strip_prefix('.')) {
         Some(counter) => format!("{EVERY_TOOL_SCOPE}.{counter}"),
         None => key.to_owned(),
     }
@@ -61,10 +58,7 @@ fn key_of(condition: &Condition) -> String {
 fn state_conditions(tool: &Tool) -> impl Iterator<Item = (&Rule, &Condition)> {
     let rules = tool.rules.iter().filter(|rule| !rule.denies);
     rules.flat_map(|rule| {
-        let on_state = rule
-            .conditions
-            .iter()
-            .filter(|condition| is_state(condition));
+        let on_state = rule.conditions.iter().filter(|condition| is_state(condition));
         on_state.map(move |condition| (rule, condition))
     })
 }
@@ -78,10 +72,7 @@ fn own_state<'s>(tool: &'s Tool, key: &str) -> Option<&'s State> {
 
 impl<'s> Counters<'s> {
     pub(super) fn of(source: &'s Source, findings: &mut Findings) -> Counters<'s> {
-        let mut counters = Counters {
-            declared: HashMap::new(),
-            read_elsewhere: HashSet::new(),
-        };
+        let mut counters = Counters { declared: HashMap::new(), read_elsewhere: HashSet::new() };
         for tool in &source.tools {
             for state in tool.rules.iter().filter_map(|rule| rule.state.as_ref()) {
                 counters.declare(tool.counter_key(&state.counter), state, findings);
@@ -150,8 +141,7 @@ impl<'s> Counters<'s> {
             return Ok(None);
         };
         if !condition.path.ends_with(&key) {
-            let message =
-                format!("taken for `{key}`; Intercept compares a counter that stays at nought");
+            let message = format!("taken for `{key}`; Intercept compares a counter that stays at nought");
             findings.changed(&condition.at, message);
         }
         let own = own_state(tool, &key);
@@ -195,17 +185,10 @@ impl<'s> Counters<'s> {
                 continue;
             }
             if self.read_elsewhere.contains(&key) {
-                counting.push(Draft {
-                    key,
-                    max: COUNTS_ONLY,
-                    on_deny: None,
-                    state,
-                    own: true,
-                });
+                counting.push(Draft { key, max: COUNTS_ONLY, on_deny: None, state, own: true });
                 continue;
             }
-            let message =
-                format!("no condition compares the counter `{key}`, so it limits nothing");
+            let message = format!("no condition compares the counter `{key}`, so it limits nothing");
             findings.dropped(&state.at, message);
             limited.require.extend(countable(state, findings));
         }
@@ -223,19 +206,14 @@ fn countable(state: &State, findings: &mut Findings) -> Option<Value> {
         }
     };
     let is_number = condition::one(&path, "type", Value::from("number"));
-    Some(Value::Object(
-        Object::new().with("conditions", vec![is_number]),
-    ))
+    Some(Value::Object(Object::new().with("conditions", vec![is_number])))
 }
 
 /// One call must not be counted twice in one counter: of several limits the lowest stays.
 fn merge<'s>(draft: Draft<'s>, drafts: &mut Vec<Draft<'s>>, at: &Pointer, findings: &mut Findings) {
     match drafts.iter_mut().find(|other| other.key == draft.key) {
         Some(other) => {
-            let message = format!(
-                "several conditions on `{}` became one limit, the lowest",
-                draft.key
-            );
+            let message = format!("several conditions on `{}` became one limit, the lowest", draft.key);
             findings.changed(at, message);
             if draft.max < other.max {
                 *other = draft;
@@ -272,11 +250,8 @@ fn max(op: &str, number: &Number, own: bool) -> Option<i64> {
         (_, false) if number.is_integer() => floor,
         (_, false) => floor.checked_add(1)?,
     };
-    let admits_nothing = if op == "lte" {
-        floor < 0
-    } else {
-        number.decimal() <= portcullis_json::Decimal::ZERO
-    };
+    let admits_nothing =
+        if op == "lte" { floor < 0 } else { number.decimal() <= portcullis_json::Decimal::ZERO };
     (!admits_nothing && largest >= 0).then_some(largest)
 }
 
@@ -336,11 +311,7 @@ mod tests {
         ] {
             let expected = (own, other);
             let number = Number::parse(value).unwrap();
-            assert_eq!(
-                (max(op, &number, true), max(op, &number, false)),
-                expected,
-                "{op} {value}"
-            );
+            assert_eq!((max(op, &number, true), max(op, &number, false)), expected, "{op} {value}");
         }
     }
 }

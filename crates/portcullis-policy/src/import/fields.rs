@@ -48,19 +48,12 @@ impl<'a> Fields<'a> {
     }
 }
 
-pub(super) fn object<'v>(
-    value: &'v Value,
-    at: &Pointer,
-    findings: &mut Findings,
-) -> Option<&'v Object> {
+pub(super) fn object<'v>(value: &'v Value, at: &Pointer, findings: &mut Findings) -> Option<&'v Object> {
     match value {
         Value::Object(object) => Some(object),
         Value::Null if *at != Pointer::root() => None,
         other => {
-            let message = format!(
-                "this must be a mapping, not {}",
-                other.kind().with_article()
-            );
+            let message = format!("this must be a mapping, not {}", other.kind().with_article());
             findings.fault(at, message);
             None
         }

@@ -37,10 +37,7 @@ impl Findings {
         match self.notes.len() {
             ..NOTES_MAX => self.notes.push((kind, at.clone(), message)),
             // A policy whose changes nobody can read is no help.
-            _ => self.fault(
-                at,
-                "too much of this cannot be carried over; import it in parts",
-            ),
+            _ => self.fault(at, "too much of this cannot be carried over; import it in parts"),
         }
     }
 
@@ -49,13 +46,11 @@ impl Findings {
     }
 
     pub(super) fn into_faults(self, document: &Value, places: &Places) -> ImportFaults {
-        let located = self.faults.into_iter().map(|(at, message)| YamlFault {
-            place: places.find(document, &at),
-            message,
-        });
-        ImportFaults {
-            list: located.collect(),
-        }
+        let located = self
+            .faults
+            .into_iter()
+            .map(|(at, message)| YamlFault { place: places.find(document, &at), message });
+        ImportFaults { list: located.collect() }
     }
 
     pub(super) fn into_notes(self, document: &Value, places: &Places) -> Vec<Note> {

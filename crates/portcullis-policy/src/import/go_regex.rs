@@ -13,10 +13,7 @@ const SPACE: &str = r"\t\n\x0C\r ";
 
 /// The same expression for the `regex` operator.
 pub(super) fn translate(pattern: &str) -> Result<String, String> {
-    let mut translator = Translator {
-        rest: pattern.chars().peekable(),
-        out: String::new(),
-    };
+    let mut translator = Translator { rest: pattern.chars().peekable(), out: String::new() };
     translator.all()?;
     Ok(translator.out)
 }
@@ -46,8 +43,7 @@ impl Translator<'_> {
     fn starts_repetition(&self) -> bool {
         let inside: String = self.rest.clone().take_while(|next| *next != '}').collect();
         let closes = self.rest.clone().any(|next| next == '}');
-        let digits =
-            |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+        let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
         let (from, to) = inside.split_once(',').unwrap_or((&inside, ""));
         closes && digits(from) && (to.is_empty() || digits(to))
     }
@@ -81,9 +77,7 @@ impl Translator<'_> {
                     return Ok(());
                 }
                 _ => {
-                    return Err(
-                        "the expression has a kind of group that has no counterpart".to_owned()
-                    );
+                    return Err("the expression has a kind of group that has no counterpart".to_owned());
                 }
             }
         }
@@ -326,9 +320,7 @@ mod tests {
 
     #[test]
     fn what_is_not_known_is_an_error() {
-        for unknown in [
-            r"\1", r"\07", r"\y", r"\u{41}", "a\\", "[a", "(?=a)", "(?x) a", "[[:nope", r"[\Q]",
-        ] {
+        for unknown in [r"\1", r"\07", r"\y", r"\u{41}", "a\\", "[a", "(?=a)", "(?x) a", "[[:nope", r"[\Q]"] {
             assert!(translate(unknown).is_err(), "{unknown}");
         }
     }

@@ -23,31 +23,21 @@ impl Intercept {
         let of = |(key, scope): (&str, &str)| {
             let rules = tools.and_then(|tools| tools.get(key)?.get("rules")?.as_array());
             let rules = rules.unwrap_or_default().iter();
-            rules
-                .map(|rule| (scope.to_owned(), rule.clone()))
-                .collect::<Vec<_>>()
+            rules.map(|rule| (scope.to_owned(), rule.clone())).collect::<Vec<_>>()
         };
         scopes.into_iter().flat_map(of).collect()
     }
 
     fn admits(&mut self, tool: &str, arguments: &Value, minute: i64) -> bool {
-        let listed = self
-            .document
-            .get("tools")
-            .is_some_and(|tools| tools.get(tool).is_some());
+        let listed = self.document.get("tools").is_some_and(|tools| tools.get(tool).is_some());
         if text(&self.document, "default") == "deny" && !listed {
             return false;
         }
         let rules = self.rules(tool);
-        if !rules
-            .iter()
-            .all(|(_, rule)| self.passes(rule, arguments, minute))
-        {
+        if !rules.iter().all(|(_, rule)| self.passes(rule, arguments, minute)) {
             return false;
         }
-        rules
-            .iter()
-            .all(|(scope, rule)| self.count(scope, rule, arguments, minute))
+        rules.iter().all(|(scope, rule)| self.count(scope, rule, arguments, minute))
     }
 
     fn passes(&self, rule: &Value, arguments: &Value, minute: i64) -> bool {
@@ -65,10 +55,7 @@ impl Intercept {
     }
 
     fn total(&self, key: &str, minute: i64) -> i64 {
-        let count = self
-            .counts
-            .get(key)
-            .filter(|(window, _)| *window == minute / 60);
+        let count = self.counts.get(key).filter(|(window, _)| *window == minute / 60);
         count.map_or(0, |(_, total)| *total)
     }
 
@@ -96,9 +83,7 @@ impl Intercept {
 
 fn own_limit(rule: &Value, path: &str) -> i64 {
     let conditions = rule.get("conditions").and_then(Value::as_array).unwrap();
-    let limits = conditions
-        .iter()
-        .filter(|condition| text(condition, "path") == path);
+    let limits = conditions.iter().filter(|condition| text(condition, "path") == path);
     let limit = limits.filter_map(|condition| {
         let number = condition.get("value")?.as_number()?.nearest_double() as i64;
         match text(condition, "op") {
@@ -116,12 +101,7 @@ fn amount(state: &Value, arguments: &Value) -> Option<i64> {
             let path = path.as_str()?.strip_prefix("args.")?;
             Some(find(arguments, path)?.as_number()?.nearest_double() as i64)
         }
-        None => Some(
-            state
-                .get("increment")
-                .and_then(|number| number.as_number()?.as_i64())
-                .unwrap_or(1),
-        ),
+        None => Some(state.get("increment").and_then(|number| number.as_number()?.as_i64()).unwrap_or(1)),
     }
 }
 
@@ -130,8 +110,7 @@ fn text<'v>(value: &'v Value, key: &str) -> &'v str {
 }
 
 fn find<'v>(arguments: &'v Value, path: &str) -> Option<&'v Value> {
-    path.split('.')
-        .try_fold(arguments, |value, key| value.get(key))
+    path.split('.').try_fold(arguments, |value, key| value.get(key))
 }
 
 fn holds(op: &str, actual: Option<&Value>, value: &Value) -> bool {
@@ -140,19 +119,8 @@ fn holds(op: &str, actual: Option<&Value>, value: &Value) -> bool {
         return *value == Value::Bool(there);
     }
     let Some(actual) = actual else { return false };
-    let any_of = |actual: &Value| {
-        value
-            .as_array()
-            .unwrap()
-            .iter()
-            .any(|value| equal(actual, value))
-    };
-    let numbers = || {
-        Some((
-            actual.as_number()?.nearest_double(),
-            value.as_number()?.nearest_double(),
-        ))
-    };
+    let any_of = |actual: &Value| value.as_array().unwrap().iter().any(|value| equal(actual, value));
+    let numbers = || Some((actual.as_number()?.nearest_double(), value.as_number()?.nearest_double()));
     match op {
         "eq" => equal(actual, value),
         "neq" => !equal(actual, value),
@@ -191,10 +159,8 @@ fn printed(value: &Value) -> Vec<String> {
             vec![format!("[{}]", elements.join(" "))]
         }
         Value::Object(object) => {
-            let mut members: Vec<String> = object
-                .iter()
-                .map(|member| format!("{}:{}", member.key, first(&member.value)))
-                .collect();
+            let mut members: Vec<String> =
+                object.iter().map(|member| format!("{}:{}", member.key, first(&member.value))).collect();
             members.sort();
             vec![format!("map[{}]", members.join(" "))]
         }
@@ -232,32 +198,19 @@ const SCALARS: [&str; 14] = [
 
 fn any_condition() -> impl Strategy<Value = String> {
     let scalar = || prop::sample::select(SCALARS.to_vec());
-    let list =
-        prop::collection::vec(scalar(), 0..3).prop_map(|list| format!("[{}]", list.join(", ")));
+    let list = prop::collection::vec(scalar(), 0..3).prop_map(|list| format!("[{}]", list.join(", ")));
     let any = prop_oneof![4 => scalar().prop_map(str::to_owned), 1 => Just("[a, 5]".to_owned()), 1 => Just("{a: 5}".to_owned())];
     let number = prop::sample::select(vec!["-1", "0", "1", "2", "2.5", "4", "0.5"]);
     let by_value = prop_oneof![
         (prop::sample::select(vec!["eq", "neq", "contains"]), any),
         (prop::sample::select(vec!["in", "not_in"]), list),
-        (
-            prop::sample::select(vec!["lt", "lte", "gt", "gte"]),
-            number.prop_map(str::to_owned)
-        ),
-        (
-            Just("exists"),
-            prop::sample::select(vec!["true".to_owned(), "false".to_owned()])
-        ),
+        (prop::sample::select(vec!["lt", "lte", "gt", "gte"]), number.prop_map(str::to_owned)),
+        (Just("exists"), prop::sample::select(vec!["true".to_owned(), "false".to_owned()])),
     ];
-    let on_args = (
-        prop::sample::select(vec!["args.a", "args.n", "args.a.b"]),
-        by_value,
-    );
+    let on_args = (prop::sample::select(vec!["args.a", "args.n", "args.a.b"]), by_value);
     let counters = prop::sample::select(vec!["state.t.c", "state.u.c", "state._global.c"]);
     let maxima = prop::sample::select(vec!["0", "1", "2", "3", "3.5", "5"]);
-    let limit = (
-        prop::sample::select(vec!["lt", "lte"]),
-        maxima.prop_map(str::to_owned),
-    );
+    let limit = (prop::sample::select(vec!["lt", "lte"]), maxima.prop_map(str::to_owned));
     let on_state = (counters, limit);
     prop_oneof![on_args, on_state]
         .prop_map(|(path, (op, value))| format!("{{path: {path}, op: {op}, value: {value}}}"))
@@ -270,37 +223,28 @@ fn any_source() -> impl Strategy<Value = String> {
         ", state: {counter: c, window: hour, increment: 2}",
         ", state: {counter: c, window: hour, increment_from: args.n}",
     ]);
-    let evaluate =
-        (prop::collection::vec(any_condition(), 1..3), state).prop_map(|(conditions, state)| {
-            format!(
-                "{{name: r, conditions: [{}]{state}}}",
-                conditions.join(", ")
-            )
-        });
+    let evaluate = (prop::collection::vec(any_condition(), 1..3), state).prop_map(|(conditions, state)| {
+        format!("{{name: r, conditions: [{}]{state}}}", conditions.join(", "))
+    });
     let rule = prop_oneof![
         8 => evaluate,
         1 => Just("{name: d, action: deny}".to_owned()),
         2 => Just("{name: l, rate_limit: 2/hour}".to_owned()),
     ];
     // Declared everywhere, so that most sources are ones that Intercept takes.
-    let plain = "{name: p, conditions: [{path: args.a, op: exists, value: true}], state: {counter: c, window: hour}}";
+    let plain =
+        "{name: p, conditions: [{path: args.a, op: exists, value: true}], state: {counter: c, window: hour}}";
     let rules = prop_oneof![
         Just(plain.to_owned()),
-        rule.clone()
-            .prop_map(move |rule| format!("{rule}, {plain}")),
+        rule.clone().prop_map(move |rule| format!("{rule}, {plain}")),
         prop::collection::vec(rule, 0..3).prop_map(|rules| rules.join(", ")),
     ];
     let name = prop::sample::select(vec!["t", "u", "'*'", "'t?'"]);
     let tools = prop::collection::btree_map(name, rules, 1..4);
     (tools, prop::sample::select(vec!["allow", "deny"])).prop_map(|(tools, default)| {
-        let tools: Vec<String> = tools
-            .into_iter()
-            .map(|(name, rules)| format!("{name}: {{rules: [{rules}]}}"))
-            .collect();
-        format!(
-            "version: '1'\ndefault: {default}\ntools: {{{}}}\n",
-            tools.join(", ")
-        )
+        let tools: Vec<String> =
+            tools.into_iter().map(|(name, rules)| format!("{name}: {{rules: [{rules}]}}")).collect();
+        format!("version: '1'\ndefault: {default}\ntools: {{{}}}\n", tools.join(", "))
     })
 }
 
@@ -319,8 +263,7 @@ fn any_call() -> impl Strategy<Value = (&'static str, String, i64)> {
     ]);
     let n = prop::sample::select(vec!["0", "1", "2", "0.5", "-1", "\"1\"", "null"]);
     let tool = prop::sample::select(vec!["t", "u", "tx", "other"]);
-    (tool, a, n, 0..30_i64)
-        .prop_map(|(tool, a, n, wait)| (tool, format!("{{{a}\"n\": {n}}}"), wait))
+    (tool, a, n, 0..30_i64).prop_map(|(tool, a, n, wait)| (tool, format!("{{{a}\"n\": {n}}}"), wait))
 }
 
 proptest! {

@@ -8,9 +8,7 @@ use portcullis_json::{Object, Pointer, Value};
 
 use super::fields::{Fields, object, text};
 use super::findings::Findings;
-use super::validity::{
-    check_condition, check_conditions, check_counter, check_state, is_odd_number,
-};
+use super::validity::{check_condition, check_conditions, check_counter, check_state, is_odd_number};
 use crate::glob::GLOB_CHARACTERS_MAX;
 use crate::yaml::Places;
 
@@ -45,11 +43,7 @@ impl Tool {
     }
 
     fn scope(&self) -> &str {
-        if self.is_every_tool() {
-            EVERY_TOOL_SCOPE
-        } else {
-            &self.name
-        }
+        if self.is_every_tool() { EVERY_TOOL_SCOPE } else { &self.name }
     }
 
     /// What its counters are called: the scope and the counter's own name.
@@ -97,18 +91,11 @@ pub(super) fn read(document: &Value, places: &Places, findings: &mut Findings) -
     let empty = Object::new();
     let object = object(document, &root, findings).unwrap_or(&empty);
     let fields = Fields::new(object, &root);
-    fields.known(
-        &["version", "description", "default", "hide", "tools"],
-        findings,
-    );
+    fields.known(&["version", "description", "default", "hide", "tools"], findings);
     if fields.text("version", findings).as_deref() != Some("1") {
         findings.fault(&root.key("version"), "`version` must be \"1\"");
     }
-    let reader = Reader {
-        document,
-        places,
-        parts: Cell::new(0),
-    };
+    let reader = Reader { document, places, parts: Cell::new(0) };
     Source {
         description: fields.text("description", findings),
         denies_unlisted: denies_unlisted(&fields, findings),
@@ -160,14 +147,9 @@ struct Reader<'a> {
 impl Reader<'_> {
     fn tool(&self, name: &str, value: &Value, findings: &mut Findings) -> Tool {
         let at = Pointer::root().key("tools").key(name);
-        let mut tool = Tool {
-            at: at.clone(),
-            name: name.to_owned(),
-            rules: Vec::new(),
-        };
+        let mut tool = Tool { at: at.clone(), name: name.to_owned(), rules: Vec::new() };
         if name.chars().count() > GLOB_CHARACTERS_MAX {
-            let message =
-                format!("the name of a tool may have at most {GLOB_CHARACTERS_MAX} characters");
+            let message = format!("the name of a tool may have at most {GLOB_CHARACTERS_MAX} characters");
             findings.fault(&Pointer::root().key("tools"), message);
             return tool;
         }
@@ -185,26 +167,10 @@ impl Reader<'_> {
         tool
     }
 
-    fn rule(
-        &self,
-        tool: &Tool,
-        value: &Value,
-        at: &Pointer,
-        findings: &mut Findings,
-    ) -> Option<Rule> {
+    fn rule(&self, tool: &Tool, value: &Value, at: &Pointer, findings: &mut Findings) -> Option<Rule> {
         self.one_more(at, findings)?;
         let fields = Fields::new(object(value, at, findings)?, at);
-        fields.known(
-            &[
-                "name",
-                "action",
-                "rate_limit",
-                "conditions",
-                "on_deny",
-                "state",
-            ],
-            findings,
-        );
+        fields.known(&["name", "action", "rate_limit", "conditions", "on_deny", "state"], findings);
         let name = fields.text("name", findings).unwrap_or_default();
         if name.is_empty() {
             findings.fault(at, "a rule must have a `name`");
@@ -264,10 +230,7 @@ impl Reader<'_> {
     fn state(&self, fields: &Fields<'_>, findings: &mut Findings) -> Option<State> {
         let at = fields.at.key("state");
         let fields = Fields::new(fields.object("state", findings)?, &at);
-        fields.known(
-            &["counter", "window", "increment", "increment_from"],
-            findings,
-        );
+        fields.known(&["counter", "window", "increment", "increment_from"], findings);
         self.refuse_odd_numbers(&at.key("increment"), findings);
         let state = State {
             counter: fields.text("counter", findings).unwrap_or_default(),
@@ -308,18 +271,14 @@ fn denies(fields: &Fields<'_>, findings: &mut Findings) -> bool {
 fn write_out(rate: &str, tool: &Tool, rule: &mut Rule, findings: &mut Findings) {
     let at = rule.at.key("rate_limit");
     if !rule.conditions.is_empty() || rule.state.is_some() {
-        findings.fault(
-            &at,
-            "`rate_limit` does not go together with `conditions` or `state`",
-        );
+        findings.fault(&at, "`rate_limit` does not go together with `conditions` or `state`");
     }
     if rule.denies {
         findings.fault(&at, "`rate_limit` does not go together with `action: deny`");
     }
     let Some((max, window)) = parse_rate(rate) else {
-        let message = format!(
-            "`{rate}` is not a rate; it is written like `5/hour`, with minute, hour or day"
-        );
+        let message =
+            format!("`{rate}` is not a rate; it is written like `5/hour`, with minute, hour or day");
         return findings.fault(&at, message);
     };
     let counter = format!("_rate_{window}");
@@ -329,13 +288,7 @@ fn write_out(rate: &str, tool: &Tool, rule: &mut Rule, findings: &mut Findings) 
         op: "lte".to_owned(),
         value: Value::from(max),
     }];
-    rule.state = Some(State {
-        at,
-        counter,
-        window: window.to_owned(),
-        increment: 1,
-        increment_from: None,
-    });
+    rule.state = Some(State { at, counter, window: window.to_owned(), increment: 1, increment_from: None });
 }
 
 fn parse_rate(rate: &str) -> Option<(i64, &str)> {

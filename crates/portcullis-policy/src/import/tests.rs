@@ -25,16 +25,10 @@ fn imported(yaml: &str) -> Imported {
 /// Notes without the ones that every import has: `changed /tools/a: message`.
 fn notes(imported: &Imported) -> Vec<String> {
     let special = imported.notes.iter().filter(|note| {
-        let general = [
-            "judges calls of tools only",
-            "names of rules",
-            "stays counted",
-        ];
+        let general = ["judges calls of tools only", "names of rules", "stays counted"];
         !general.iter().any(|text| note.message.contains(text))
     });
-    special
-        .map(|note| format!("{} {}: {}", note.kind.name(), note.pointer, note.message))
-        .collect()
+    special.map(|note| format!("{} {}: {}", note.kind.name(), note.pointer, note.message)).collect()
 }
 
 /// `tools` in YAML, and the whole policy but `version` and `default: allow`; no notes beyond the general.
@@ -50,39 +44,25 @@ fn check_with_notes(yaml: &str, expected: &str, expected_notes: &[&str]) {
     for member in json(expected).as_object().unwrap() {
         policy.insert(&member.key, member.value.clone());
     }
-    assert_eq!(
-        pretty(&imported.policy),
-        pretty(&reordered(policy, &imported.policy)),
-        "{yaml}"
-    );
+    assert_eq!(pretty(&imported.policy), pretty(&reordered(policy, &imported.policy)), "{yaml}");
     let found = notes(&imported);
     assert_eq!(found.len(), expected_notes.len(), "{found:#?}");
     for (found, expected) in found.iter().zip(expected_notes) {
         let (place, text) = expected.split_once(" … ").unwrap();
-        assert!(
-            found.starts_with(place) && found.contains(text),
-            "{found}\n{expected}"
-        );
+        assert!(found.starts_with(place) && found.contains(text), "{found}\n{expected}");
     }
 }
 
 /// In the order of `like`, so that a difference is easy to read; values decide, not their order.
 fn reordered(policy: Object, like: &Value) -> Value {
     let policy = Value::Object(policy);
-    if policy == *like {
-        like.clone()
-    } else {
-        policy
-    }
+    if policy == *like { like.clone() } else { policy }
 }
 
 #[track_caller]
 fn check_fault(yaml: &str, message: &str, line: usize) {
     let faults = import_intercept(yaml.as_bytes()).expect_err(yaml);
-    let found = faults
-        .list
-        .iter()
-        .any(|fault| fault.message.contains(message) && fault.place.line == line);
+    let found = faults.list.iter().any(|fault| fault.message.contains(message) && fault.place.line == line);
     assert!(found, "{faults}");
 }
 
@@ -99,33 +79,18 @@ impl Gate {
     }
 
     pub(super) fn of(policy: Policy) -> Gate {
-        Gate {
-            policy,
-            counters: crate::Counters::new(),
-        }
+        Gate { policy, counters: crate::Counters::new() }
     }
 
     pub(super) fn call_at(&mut self, time: &str, tool: &str, arguments: &str) -> Verdict {
         let arguments = json(arguments);
-        let subject = Subject::Call(Call {
-            tool,
-            class: None,
-            schema: None,
-            arguments: &arguments,
-            approved: false,
-        });
+        let subject =
+            Subject::Call(Call { tool, class: None, schema: None, arguments: &arguments, approved: false });
         let caller = caller(time);
         let now = caller.now;
-        let verdict = decide(
-            Some(&self.policy),
-            &Question { caller, subject },
-            &self.counters,
-        );
+        let verdict = decide(Some(&self.policy), &Question { caller, subject }, &self.counters);
         if verdict.effect == Effect::Allow {
-            let _stays_spent = self
-                .counters
-                .reserve(&verdict.obligations.charges, now)
-                .unwrap();
+            let _stays_spent = self.counters.reserve(&verdict.obligations.charges, now).unwrap();
         }
         verdict
     }
@@ -141,13 +106,7 @@ impl Gate {
     fn lists(&self, tool: &str) -> bool {
         let subject = Subject::List { tool, class: None };
         let caller = caller("2026-11-15T10:59:30Z");
-        decide(
-            Some(&self.policy),
-            &Question { caller, subject },
-            &self.counters,
-        )
-        .effect
-            == Effect::Allow
+        decide(Some(&self.policy), &Question { caller, subject }, &self.counters).effect == Effect::Allow
     }
 }
 
@@ -216,11 +175,8 @@ tools:
               "cancel": {"action": "deny", "reason": "Ask a person."}}}"#,
     );
     assert_eq!(imported.policy, expected);
-    let found: Vec<(NoteKind, &str, usize)> = imported
-        .notes
-        .iter()
-        .map(|note| (note.kind, note.pointer.as_str(), note.place.line))
-        .collect();
+    let found: Vec<(NoteKind, &str, usize)> =
+        imported.notes.iter().map(|note| (note.kind, note.pointer.as_str(), note.place.line)).collect();
     assert_eq!(
         found,
         [
@@ -228,11 +184,7 @@ tools:
             (NoteKind::Changed, "/default", 4),
             (NoteKind::Dropped, "/tools", 6),
             (NoteKind::Changed, "/tools/order/rules/1/rate_limit", 17),
-            (
-                NoteKind::Changed,
-                "/tools/order/rules/2/state/increment_from",
-                21
-            ),
+            (NoteKind::Changed, "/tools/order/rules/2/state/increment_from", 21),
         ]
     );
 }
@@ -242,9 +194,8 @@ fn rules(rules: &str) -> String {
 }
 
 fn condition(path: &str, op: &str, value: &str) -> String {
-    let yaml = format!(
-        "      - name: r\n        conditions: [{{path: '{path}', op: {op}, value: {value}}}]\n"
-    );
+    let yaml =
+        format!("      - name: r\n        conditions: [{{path: '{path}', op: {op}, value: {value}}}]\n");
     rules(&yaml)
 }
 
@@ -259,35 +210,17 @@ fn what_cannot_be_said_denies_instead() {
         ("neq", "[a]", "by how they print"),
         ("not_in", "[{a: 1}]", "by how they print"),
     ] {
-        check_with_notes(
-            &condition("args.a", op, value),
-            denied,
-            &[&format!("{at}{why}")],
-        );
+        check_with_notes(&condition("args.a", op, value), denied, &[&format!("{at}{why}")]);
     }
     let with_state = |op: &str, value: &str| {
-        format!(
-            "{}        state: {{counter: c, window: hour}}\n",
-            condition("state.t.c", op, value)
-        )
+        format!("{}        state: {{counter: c, window: hour}}\n", condition("state.t.c", op, value))
     };
-    for (op, value) in [
-        ("gt", "1"),
-        ("gte", "1"),
-        ("eq", "0"),
-        ("neq", "5"),
-        ("exists", "false"),
-        ("in", "[1]"),
-    ] {
+    for (op, value) in
+        [("gt", "1"), ("gte", "1"), ("eq", "0"), ("neq", "5"), ("exists", "false"), ("in", "[1]")]
+    {
         let imported = imported(&format!("version: '1'\n{}", with_state(op, value)));
         assert_eq!(
-            imported
-                .policy
-                .get("tools")
-                .unwrap()
-                .get("t")
-                .unwrap()
-                .get("action"),
+            imported.policy.get("tools").unwrap().get("t").unwrap().get("action"),
             Some(&Value::from("deny")),
             "{op}"
         );
@@ -295,33 +228,23 @@ fn what_cannot_be_said_denies_instead() {
     }
     for (op, value) in [("lte", "-1"), ("lt", "0"), ("lt", "0.5"), ("lte", "1e30")] {
         let imported = imported(&format!("version: '1'\n{}", with_state(op, value)));
-        assert!(
-            notes(&imported)[0].contains("admits no call at all"),
-            "{op} {value}"
-        );
+        assert!(notes(&imported)[0].contains("admits no call at all"), "{op} {value}");
     }
 }
 
 #[test]
 fn a_limit_hits_at_the_right_count_and_starts_anew_with_the_hour() {
-    let mut gate = Gate::new(
-        "version: '1'\ntools:\n  t: {rules: [{name: r, rate_limit: 3/hour, on_deny: Enough.}]}\n",
-    );
+    let mut gate =
+        Gate::new("version: '1'\ntools:\n  t: {rules: [{name: r, rate_limit: 3/hour, on_deny: Enough.}]}\n");
     for _ in 0..3 {
         assert!(gate.allows("t", "{}"));
     }
     let denied = gate.call("t", "{}");
-    assert_eq!(
-        (denied.effect, &*denied.rule),
-        (Effect::Deny, "/tools/t/limits/0")
-    );
+    assert_eq!((denied.effect, &*denied.rule), (Effect::Deny, "/tools/t/limits/0"));
     assert!(denied.message.unwrap().starts_with("Enough."));
     assert_eq!(denied.retry_after_s, Some(30));
     assert!(gate.allows("other", "{}"));
-    assert_eq!(
-        gate.call_at("2026-11-15T11:00:00Z", "t", "{}").effect,
-        Effect::Allow
-    );
+    assert_eq!(gate.call_at("2026-11-15T11:00:00Z", "t", "{}").effect, Effect::Allow);
 }
 
 #[test]
@@ -370,14 +293,10 @@ tools:
 
 #[test]
 fn every_tool_can_be_denied() {
-    let mut gate = Gate::new(
-        "version: '1'\ntools:\n  '*': {rules: [{name: closed, action: deny, on_deny: Closed.}]}\n",
-    );
+    let mut gate =
+        Gate::new("version: '1'\ntools:\n  '*': {rules: [{name: closed, action: deny, on_deny: Closed.}]}\n");
     let denied = gate.call("anything", "{}");
-    assert_eq!(
-        (denied.effect, &*denied.rule),
-        (Effect::Deny, "/all_tools/deny_if/0")
-    );
+    assert_eq!((denied.effect, &*denied.rule), (Effect::Deny, "/all_tools/deny_if/0"));
 }
 
 #[test]
@@ -482,10 +401,7 @@ fn names_with_stars_are_names_in_intercept_and_patterns_here() {
     check_with_notes(
         "hide: ['a?', '*']\ntools: {'x*': {rules: [{name: r, action: deny}]}}\n",
         r#"{"hide": ["a?", "*"], "tools": {"x*": {"action": "deny", "reason": "Denied by rule `r`."}}}"#,
-        &[
-            "changed /hide/0 … hides every tool",
-            "changed /tools/x* … stands for every tool",
-        ],
+        &["changed /hide/0 … hides every tool", "changed /tools/x* … stands for every tool"],
     );
     let mut gate = Gate::new("version: '1'\ndefault: deny\ntools: {'x*': {}}\n");
     assert!(gate.allows("x*", "{}"));
@@ -497,10 +413,7 @@ fn fields_that_intercept_passes_over_are_dropped_aloud() {
     check_with_notes(
         "owner: me\ntools: {t: {enabled: false, rules: []}}\n",
         r#"{"tools": {"t": {}}}"#,
-        &[
-            "dropped /owner … no field",
-            "dropped /tools/t/enabled … no field",
-        ],
+        &["dropped /owner … no field", "dropped /tools/t/enabled … no field"],
     );
 }
 

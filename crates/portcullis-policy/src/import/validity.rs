@@ -5,9 +5,8 @@ use portcullis_json::Value;
 use super::findings::Findings;
 use super::source::{Condition, Rule, State, Tool, WINDOWS};
 
-const OPERATORS: [&str; 11] = [
-    "eq", "neq", "in", "not_in", "lt", "lte", "gt", "gte", "regex", "contains", "exists",
-];
+const OPERATORS: [&str; 11] =
+    ["eq", "neq", "in", "not_in", "lt", "lte", "gt", "gte", "regex", "contains", "exists"];
 
 /// `010`, `1_000`, `0b11`, `-0x1F` and dates.
 pub(super) fn is_odd_number(plain: &str) -> bool {
@@ -16,13 +15,9 @@ pub(super) fn is_odd_number(plain: &str) -> bool {
         return false;
     }
     let agreed = plain.starts_with("0x") || plain.starts_with("0o");
-    let second = unsigned
-        .strip_prefix('0')
-        .and_then(|rest| rest.chars().next());
-    let based =
-        second.is_some_and(|second| second.is_ascii_alphanumeric() && !"eE".contains(second));
-    let date = unsigned.split('-').count() == 3
-        && unsigned.starts_with(|first: char| first.is_ascii_digit());
+    let second = unsigned.strip_prefix('0').and_then(|rest| rest.chars().next());
+    let based = second.is_some_and(|second| second.is_ascii_alphanumeric() && !"eE".contains(second));
+    let date = unsigned.split('-').count() == 3 && unsigned.starts_with(|first: char| first.is_ascii_digit());
     unsigned.contains('_') || (based && !agreed) || date
 }
 
@@ -38,21 +33,13 @@ pub(super) fn check_counter(tool: &Tool, rule: &Rule, findings: &mut Findings) {
     let Some(state) = &rule.state else { return };
     let mut states = tool.rules.iter().filter_map(|rule| rule.state.as_ref());
     if states.any(|other| other.counter == state.counter) {
-        let message = format!(
-            "the counter `{}` is declared twice for this tool",
-            state.counter
-        );
+        let message = format!("the counter `{}` is declared twice for this tool", state.counter);
         findings.fault(&state.at, message);
     }
 }
 
 pub(super) fn check_condition(condition: &Condition, findings: &mut Findings) {
-    let Condition {
-        at,
-        path,
-        op,
-        value,
-    } = condition;
+    let Condition { at, path, op, value } = condition;
     if !path.starts_with("args.") && !path.starts_with("state.") {
         let message = format!("`{path}` must start with `args.` or `state.`");
         findings.fault(&at.key("path"), message);
@@ -77,13 +64,7 @@ pub(super) fn check_condition(condition: &Condition, findings: &mut Findings) {
 }
 
 pub(super) fn check_state(state: &State, findings: &mut Findings) {
-    let State {
-        at,
-        counter,
-        window,
-        increment_from,
-        ..
-    } = state;
+    let State { at, counter, window, increment_from, .. } = state;
     if counter.is_empty() {
         findings.fault(at, "a counter needs a name");
     }
@@ -91,10 +72,7 @@ pub(super) fn check_state(state: &State, findings: &mut Findings) {
         let message = format!("`window` must be minute, hour or day, not `{window}`");
         findings.fault(&at.key("window"), message);
     }
-    if increment_from
-        .as_ref()
-        .is_some_and(|path| !path.starts_with("args."))
-    {
+    if increment_from.as_ref().is_some_and(|path| !path.starts_with("args.")) {
         let message = "`increment_from` must start with `args.`";
         findings.fault(&at.key("increment_from"), message);
     }

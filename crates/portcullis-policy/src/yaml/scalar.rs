@@ -14,9 +14,7 @@ pub(super) fn plain(text: &str) -> Result<Value, String> {
         return Ok(Value::Bool(truth));
     }
     if is_not_finite(text) {
-        return Err(format!(
-            "`{text}` is no number that JSON has; put it in quotes if it is text"
-        ));
+        return Err(format!("`{text}` is no number that JSON has; put it in quotes if it is text"));
     }
     match spelling(text) {
         Some(spelling) => number(&spelling, text),
@@ -90,17 +88,12 @@ fn decimal(text: &str) -> Option<String> {
         Some((mantissa, exponent)) => (mantissa, Some(exponent)),
         None => (rest, None),
     };
-    if exponent
-        .is_some_and(|exponent| !is_digits(exponent.strip_prefix(['-', '+']).unwrap_or(exponent)))
-    {
+    if exponent.is_some_and(|exponent| !is_digits(exponent.strip_prefix(['-', '+']).unwrap_or(exponent))) {
         return None;
     }
     let (whole, fraction) = mantissa.split_once('.').unwrap_or((mantissa, ""));
     let digits_or_none = |part: &str| part.is_empty() || is_digits(part);
-    if (whole.is_empty() && fraction.is_empty())
-        || !digits_or_none(whole)
-        || !digits_or_none(fraction)
-    {
+    if (whole.is_empty() && fraction.is_empty()) || !digits_or_none(whole) || !digits_or_none(fraction) {
         return None;
     }
     let mut spelling = format!("{sign}{}", without_zeros(whole));
@@ -156,11 +149,5 @@ fn from_radix(digits: &str, radix: u32) -> Option<String> {
             carry /= 10;
         }
     }
-    Some(
-        decimal
-            .iter()
-            .rev()
-            .filter_map(|digit| char::from_digit(*digit, 10))
-            .collect(),
-    )
+    Some(decimal.iter().rev().filter_map(|digit| char::from_digit(*digit, 10)).collect())
 }

@@ -68,17 +68,7 @@ fn plain_scalars_follow_the_core_schema() {
 
 #[test]
 fn numbers_are_exact_and_keep_their_spelling() {
-    for spelling in [
-        "0",
-        "-0",
-        "12",
-        "1.0",
-        "1.50e+3",
-        "1E5",
-        "-0.5e-3",
-        "10000000000000000999",
-        "0.1",
-    ] {
+    for spelling in ["0", "-0", "12", "1.0", "1.50e+3", "1E5", "-0.5e-3", "10000000000000000999", "0.1"] {
         check(spelling, spelling);
     }
     for (written, spelling) in [
@@ -99,22 +89,16 @@ fn numbers_are_exact_and_keep_their_spelling() {
     for beyond in [".inf", "-.Inf", "+.INF", ".nan", ".NaN"] {
         check_fault(beyond, "no number that JSON has", 1, 1);
     }
-    for beyond in [
-        "1e401",
-        &"1".repeat(401),
-        &format!("0x{}", "f".repeat(400)),
-        &format!("0o{}", "7".repeat(900)),
-    ] {
+    for beyond in
+        ["1e401", &"1".repeat(401), &format!("0x{}", "f".repeat(400)), &format!("0o{}", "7".repeat(900))]
+    {
         check_fault(beyond, "too many digits", 1, 1);
     }
 }
 
 #[test]
 fn quotes_and_blocks_make_strings() {
-    check(
-        "a: \"1\"\nb: 'true'\nc: |\n  null\nd: >-\n  5\n",
-        r#"{"a":"1","b":"true","c":"null\n","d":"5"}"#,
-    );
+    check("a: \"1\"\nb: 'true'\nc: |\n  null\nd: >-\n  5\n", r#"{"a":"1","b":"true","c":"null\n","d":"5"}"#);
     check(r#"{"\u0041\/": "\t"}"#, r#"{"A/":"\t"}"#);
 }
 
@@ -126,14 +110,7 @@ fn core_tags_are_read_and_others_refused() {
     check("!!seq [!!bool \"true\", !!null ~]", "[true,null]");
     check("!!map {a: 1}", r#"{"a":1}"#);
     check_fault("a: !!int x", "no `!!int`", 1, 4);
-    for yaml in [
-        "!thing 5",
-        "!!binary aGk=",
-        "!!set {a}",
-        "!!str [a]",
-        "!!map [a]",
-        "! 5",
-    ] {
+    for yaml in ["!thing 5", "!!binary aGk=", "!!set {a}", "!!str [a]", "!!map [a]", "! 5"] {
         assert!(yaml_to_value(yaml.as_bytes()).is_err(), "{yaml}");
     }
 }
@@ -241,17 +218,8 @@ proptest! {
 
 #[test]
 fn members_with_the_same_key_are_no_object() {
-    let member = |key: &str| Member {
-        key: key.to_owned(),
-        value: Value::Null,
-    };
+    let member = |key: &str| Member { key: key.to_owned(), value: Value::Null };
     let members = vec![member("a"), member("b"), member("a")];
-    assert_eq!(
-        Object::from_members(members).unwrap_err(),
-        (2, "a".to_owned())
-    );
-    assert_eq!(
-        Value::Object(Object::from_members(vec![member("a")]).unwrap()),
-        json(r#"{"a":null}"#)
-    );
+    assert_eq!(Object::from_members(members).unwrap_err(), (2, "a".to_owned()));
+    assert_eq!(Value::Object(Object::from_members(vec![member("a")]).unwrap()), json(r#"{"a":null}"#));
 }

@@ -4,7 +4,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use portcullis_json::{Object, Value};
+use portcullis_json::{Limits, Object, Value};
 use portcullis_policy::{Problems, Severity};
 
 use super::report;
@@ -21,6 +21,9 @@ pub(crate) struct Check {
     /// The policies; `-` is standard input.
     #[arg(required = true, value_name = "FILE")]
     files: Vec<PathBuf>,
+    /// The server's tools, to warn of names it does not have: a saved answer to `tools/list`, or a list of names.
+    #[arg(long, value_name = "FILE")]
+    tools: Option<PathBuf>,
     /// Exit with 1 when there are warnings.
     #[arg(long)]
     strict: bool,
@@ -37,10 +40,14 @@ struct Checked {
 
 impl Check {
     pub(crate) fn run(&self, output: &mut Output) -> io::Result<Code> {
+        let known = match self.tools.as_deref().map(known_tools).transpose() {
+            Ok(known) => known,
+            Err(message) => return output.error(&message).map(|()| Code::Failed),
+        };
         let mut worst = Code::Good;
         let mut results = Vec::new();
         for path in &self.files {
-            let (code, result) = match check(path) {
+            let (code, result) = match check(path, known.as_deref()) {
                 Ok(checked) => {
                     if !self.json {
                         show(path, &checked, output)?;
@@ -69,10 +76,26 @@ impl Check {
     }
 }
 
-fn check(path: &Path) -> Result<Checked, String> {
+fn check(path: &Path, known: Option<&[String]>) -> Result<Checked, String> {
     let source = files::read(path)?;
-    let (_, problems) = portcullis_policy::check(&source);
+    let (policy, mut problems) = portcullis_policy::check(&source);
+    if let (Some(policy), Some(known)) = (policy, known) {
+        problems.extend(portcullis_policy::warn_unknown_tools(&policy, &source, known));
+    }
     Ok(Checked { source, problems })
+}
+
+/// The names in a saved answer to `tools/list`, whole or only its `tools`, or in a plain list.
+fn known_tools(path: &Path) -> Result<Vec<String>, String> {
+    let source = files::read(path)?;
+    let document = portcullis_json::parse(&source, &Limits::message())
+        .map_err(|fault| format!("`{}`: {fault}", path.display()))?;
+    let result = document.get("result").unwrap_or(&document);
+    let tools = result.get("tools").unwrap_or(result).as_array();
+    let name = |tool: &Value| tool.as_str().or_else(|| tool.get("name")?.as_str()).map(str::to_owned);
+    tools.and_then(|tools| tools.iter().map(name).collect()).ok_or_else(|| {
+        format!("`{}` is neither an answer to `tools/list` nor a list of names", path.display())
+    })
 }
 
 fn show(path: &Path, checked: &Checked, output: &mut Output) -> io::Result<()> {

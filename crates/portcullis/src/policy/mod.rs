@@ -3,6 +3,7 @@
 mod check;
 mod explain;
 mod fmt;
+mod import;
 mod report;
 mod schema;
 mod test;
@@ -30,6 +31,9 @@ pub(crate) enum PolicyCommand {
     /// Lay policies out in the usual way.
     #[command(after_long_help = exit::TABLE)]
     Fmt(fmt::Fmt),
+    /// Turn the rules of PolicyLayer's Intercept into a policy.
+    #[command(after_long_help = exit::TABLE)]
+    Import(import::Import),
 }
 
 impl PolicyCommand {
@@ -40,6 +44,7 @@ impl PolicyCommand {
             PolicyCommand::Test(command) => command.run(output),
             PolicyCommand::Schema(command) => command.run(output),
             PolicyCommand::Fmt(command) => command.run(output),
+            PolicyCommand::Import(command) => command.run(output),
         }
     }
 }

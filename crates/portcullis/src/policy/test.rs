@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::Args;
 use portcullis_json::{Limits, Object, Place, Value};
-use portcullis_policy::{CaseResult, run_tests};
+use portcullis_policy::{CaseResult, run_tests, yaml_to_value};
 
 use crate::exit::Code;
 use crate::files;
@@ -94,13 +94,21 @@ impl Test {
 }
 
 fn run_file(path: &Path) -> Result<Vec<CaseResult>, String> {
-    let source = files::read(path)?;
-    let document = portcullis_json::parse(&source, &Limits::document()).map_err(|fault| {
-        let place = Place::of(&source, fault.offset);
-        format!("line {}, column {}: {}", place.line, place.column, fault.kind)
-    })?;
+    let document = read_document(path)?;
     let directory = path.parent().unwrap_or(Path::new(""));
     run_tests(&document, &|name| files::read(&directory.join(name)))
+}
+
+/// By its ending: YAML, else JSON.
+fn read_document(path: &Path) -> Result<Value, String> {
+    let source = files::read(path)?;
+    if path.extension().is_some_and(|ending| ending == "yaml" || ending == "yml") {
+        return yaml_to_value(&source).map_err(|fault| fault.to_string());
+    }
+    portcullis_json::parse(&source, &Limits::document()).map_err(|fault| {
+        let place = Place::of(&source, fault.offset);
+        format!("line {}, column {}: {}", place.line, place.column, fault.kind)
+    })
 }
 
 /// Expected and actual, a row for each field that was expected.

@@ -31,11 +31,7 @@ fn conditions_keep_their_meaning() {
 
 #[test]
 fn null_is_absent_in_intercept() {
-    check_condition(
-        ("args.a", "exists", "true"),
-        r#"[{"path": "args.a", "op": "neq", "value": null}]"#,
-        &[],
-    );
+    check_condition(("args.a", "exists", "true"), r#"[{"path": "args.a", "op": "neq", "value": null}]"#, &[]);
     check_condition(
         ("args.a", "exists", "false"),
         r#"[{"path": "args.a", "op": "exists", "value": false}]"#,

@@ -13,41 +13,13 @@ fn what_intercept_refuses_is_refused() {
         ("version: '1'\nhide: [a, a]", "stands twice", 2),
         ("version: '1'\nhide:\n  - ' '", "must not be empty", 3),
         ("version: '1'\ntools: []", "must be a mapping", 2),
-        (
-            "version: '1'\ntools:\n  t: {rules: {}}",
-            "must be a list",
-            3,
-        ),
-        (
-            "version: '1'\ntools:\n  t: {rules: [{action: deny}]}",
-            "must have a `name`",
-            3,
-        ),
-        (
-            "version: '1'\ntools:\n  t: {rules: [{name: r, action: ask}]}",
-            "`ask`",
-            3,
-        ),
-        (
-            "version: '1'\ntools:\n  t: {rules: [{name: r}]}",
-            "at least one condition",
-            3,
-        ),
-        (
-            "version: '1'\ntools:\n  t: {rules: [{name: r, rate_limit: 5}]}",
-            "not a rate",
-            3,
-        ),
-        (
-            "version: '1'\ntools:\n  t: {rules: [{name: r, rate_limit: 0/day}]}",
-            "not a rate",
-            3,
-        ),
-        (
-            "version: '1'\ntools:\n  t: {rules: [{name: r, rate_limit: 5/week}]}",
-            "not a rate",
-            3,
-        ),
+        ("version: '1'\ntools:\n  t: {rules: {}}", "must be a list", 3),
+        ("version: '1'\ntools:\n  t: {rules: [{action: deny}]}", "must have a `name`", 3),
+        ("version: '1'\ntools:\n  t: {rules: [{name: r, action: ask}]}", "`ask`", 3),
+        ("version: '1'\ntools:\n  t: {rules: [{name: r}]}", "at least one condition", 3),
+        ("version: '1'\ntools:\n  t: {rules: [{name: r, rate_limit: 5}]}", "not a rate", 3),
+        ("version: '1'\ntools:\n  t: {rules: [{name: r, rate_limit: 0/day}]}", "not a rate", 3),
+        ("version: '1'\ntools:\n  t: {rules: [{name: r, rate_limit: 5/week}]}", "not a rate", 3),
         (
             "version: '1'\ntools:\n  t: {rules: [{name: r, rate_limit: 5/day, action: deny}]}",
             "does not go",
@@ -74,36 +46,23 @@ fn what_intercept_refuses_is_refused() {
         ("args.a", "in", "[a, 2026-11-15]", "do not agree"),
         ("args.a", "eq", "1_000", "do not agree"),
     ] {
-        check_fault(
-            &format!("version: '1'\n{}", condition(path, op, value)),
-            message,
-            6,
-        );
+        check_fault(&format!("version: '1'\n{}", condition(path, op, value)), message, 6);
     }
 }
 
 #[test]
 fn every_fault_is_told_at_once() {
-    let faults =
-        import_intercept(b"default: x\nhide: ['']\ntools: {t: {rules: [{}]}}").unwrap_err();
+    let faults = import_intercept(b"default: x\nhide: ['']\ntools: {t: {rules: [{}]}}").unwrap_err();
     assert!(faults.list.len() >= 4, "{faults}");
 }
 
 #[test]
 fn size_is_bounded() {
     let name = "n".repeat(1025);
-    check_fault(
-        &format!("version: '1'\ntools: {{{name}: {{}}}}"),
-        "at most 1024",
-        2,
-    );
+    check_fault(&format!("version: '1'\ntools: {{{name}: {{}}}}"), "at most 1024", 2);
     let rule = "{name: r, action: deny},".repeat(10_001);
     let source = format!("version: '1'\ntools:\n  t: {{rules: [{rule}]}}");
     check_fault(&source, "more than 10000 rules", 3);
     let fields: String = (0..10_001).map(|field| format!("f{field}: 1\n")).collect();
-    check_fault(
-        &format!("version: '1'\n{fields}"),
-        "too much of this",
-        10_002,
-    );
+    check_fault(&format!("version: '1'\n{fields}"), "too much of this", 10_002);
 }
