@@ -2,6 +2,9 @@
 //!
 //! Recursive descent over text that was checked to be UTF-8 once. Depth is bounded, so recursion is.
 
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
 use crate::number::{EXPONENT_MAX, NUMBER_DIGITS_MAX};
 use crate::{Fault, FaultKind, Member, Number, Object, Value};
 
@@ -26,8 +29,18 @@ impl Limits {
     }
 }
 
-/// Up to this many members, comparing each new key with those before it beats sorting them all.
-const SMALL_OBJECT_MEMBERS: usize = 16;
+/// Bytes that end a plain run inside a string: the quote, the backslash, control characters.
+const ENDS_PLAIN: [bool; 256] = {
+    let mut ends = [false; 256];
+    let mut byte = 0;
+    while byte < 0x20 {
+        ends[byte] = true;
+        byte += 1;
+    }
+    ends[b'"' as usize] = true;
+    ends[b'\\' as usize] = true;
+    ends
+};
 
 /// Reads exactly one JSON value, with white space around it and nothing else.
 pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Value, Fault> {
@@ -135,16 +148,15 @@ impl<'a> Reader<'a> {
     }
 
     fn object(&mut self) -> Result<Value, Fault> {
-        let mut keys = Keys::default();
-        let mut members: Vec<Member> = Vec::new();
         if self.ends_with(b'}') {
             return Ok(Value::Object(Object::new()));
         }
+        let mut keys = Keys::default();
+        let mut members: Vec<Member> = Vec::with_capacity(8);
         loop {
             let key = self.key(&mut keys, &members)?;
             members.push(Member { key, value: self.value()? });
             if self.list_ends(b'}', "`,` or `}`")? {
-                keys.check_all(&members)?;
                 return Ok(Value::Object(Object::from_distinct(members)));
             }
         }
@@ -205,7 +217,8 @@ impl<'a> Reader<'a> {
     /// To the next byte that ends a string or means something in it.
     fn skip_plain(&mut self) {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
+        let ends = |byte: &u8| ENDS_PLAIN.get(usize::from(*byte)).copied().unwrap_or(true);
+        let plain = rest.iter().position(ends);
         self.at += plain.unwrap_or(rest.len());
     }
 
@@ -321,39 +334,46 @@ impl<'a> Reader<'a> {
     }
 }
 
-/// Finds a key that its object has twice: while reading in small objects, at the end in large ones.
+/// Finds a key that its object has twice, without comparing each with each.
+///
+/// A small mask says of most keys at once that they are new. Objects with many keys get a set of hashes,
+/// so that no choice of keys makes reading slow. Either only ever says "perhaps": then all are compared.
 #[derive(Default)]
 struct Keys {
-    offsets: Vec<usize>,
+    mask: [u64; 4],
+    hashes: Option<HashSet<u64>>,
+    hasher: Option<RandomState>,
 }
+
+/// From so many members on, the mask is too full to help.
+const MANY_MEMBERS: usize = 48;
 
 impl Keys {
     fn note(&mut self, key: &str, offset: usize, members: &[Member]) -> Result<(), Fault> {
-        if members.len() < SMALL_OBJECT_MEMBERS && members.iter().any(|member| member.key == key) {
-            return Err(duplicate(key, offset));
+        let perhaps =
+            if members.len() < MANY_MEMBERS { self.mask_has(key) } else { self.hashes_have(key, members) };
+        if perhaps && members.iter().any(|member| member.key == key) {
+            return Err(Fault { kind: FaultKind::DuplicateKey { key: key.to_owned() }, offset });
         }
-        self.offsets.push(offset);
         Ok(())
     }
 
-    fn check_all(&self, members: &[Member]) -> Result<(), Fault> {
-        if members.len() <= SMALL_OBJECT_MEMBERS {
-            return Ok(());
-        }
-        let mut sorted: Vec<(&str, usize)> = members
-            .iter()
-            .zip(&self.offsets)
-            .map(|(member, offset)| (member.key.as_str(), *offset))
-            .collect();
-        sorted.sort_unstable();
-        let twice = sorted.windows(2).filter_map(|pair| match pair {
-            [(a, _), (b, offset)] if a == b => Some((*offset, *b)),
-            _ => None,
-        });
-        twice.min().map_or(Ok(()), |(offset, key)| Err(duplicate(key, offset)))
+    /// Whether a key like this was noted before; notes it.
+    fn mask_has(&mut self, key: &str) -> bool {
+        let bits =
+            key.bytes().rev().take(8).fold(key.len(), |bits, byte| bits.wrapping_mul(31) ^ usize::from(byte));
+        let (word, bit) = ((bits >> 6) & 3, 1 << (bits & 63));
+        let Some(word) = self.mask.get_mut(word) else { return true };
+        let had = *word & bit != 0;
+        *word |= bit;
+        had
     }
-}
 
-fn duplicate(key: &str, offset: usize) -> Fault {
-    Fault { kind: FaultKind::DuplicateKey { key: key.to_owned() }, offset }
+    fn hashes_have(&mut self, key: &str, members: &[Member]) -> bool {
+        let hasher = self.hasher.get_or_insert_with(RandomState::new);
+        let hashes = self.hashes.get_or_insert_with(|| {
+            members.iter().map(|member| hasher.hash_one(member.key.as_str())).collect()
+        });
+        !hashes.insert(hasher.hash_one(key))
+    }
 }
