@@ -1,0 +1,130 @@
+//! MCP over streamable HTTP, both protocol eras at one path. Plain HTTP/1.1: beyond loopback put
+//! something in front that speaks TLS.
+
+use std::{net::IpAddr, sync::Arc, time::Duration};
+
+use http::{Request, Response, header};
+use http_body_util::{BodyExt, Full, combinators::BoxBody};
+use hyper::{body::Incoming, server::conn::http1, service::service_fn};
+use hyper_util::rt::{TokioIo, TokioTimer};
+use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
+use tokio::{
+    net::{TcpListener, TcpStream},
+    sync::{OwnedSemaphorePermit, Semaphore},
+};
+
+use super::{guard, sessions::BoundedSessions, stop_signal};
+use crate::{
+    console::say,
+    mcp::Server,
+    settings::{Listener, Token},
+};
+
+const CONNECTIONS_MAX: usize = 256;
+const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
+const REQUEST_BYTES_MAX: usize = 4 * 1024 * 1024;
+/// After a failed accept, such as too many open files, trying at once would only burn the processor.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+
+type Body = BoxBody<bytes::Bytes, std::convert::Infallible>;
+
+/// What every connection shares.
+struct Endpoint {
+    mcp: StreamableHttpService<Server, BoundedSessions>,
+    token: Option<Token>,
+}
+
+pub(super) async fn serve(server: Server, listener: Listener) -> Result<(), String> {
+    let socket = TcpListener::bind(listener.address)
+        .await
+        .map_err(|fault| format!("cannot listen on {}: {fault}", listener.address))?;
+    let address = socket
+        .local_addr()
+        .map_err(|fault| format!("no address: {fault}"))?;
+    say(&format!("listening on http://{address}{}", guard::PATH));
+    let config = config(&listener);
+    let endpoint = Arc::new(Endpoint {
+        mcp: StreamableHttpService::new(move || Ok(server.clone()), Arc::default(), config),
+        token: listener.token,
+    });
+    tokio::select! {
+        () = accept(socket, endpoint) => Ok(()),
+        () = stop_signal() => Ok(()),
+    }
+}
+
+fn config(listener: &Listener) -> StreamableHttpServerConfig {
+    let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(String::from).to_vec();
+    if !listener.address.ip().is_unspecified() {
+        hosts.push(host_text(listener.address.ip()));
+    }
+    hosts.extend(listener.hosts.iter().cloned());
+    StreamableHttpServerConfig::default()
+        .with_allowed_hosts(hosts)
+        .with_allowed_origins(listener.origins.iter().cloned())
+        // Without this an empty list would let every origin in.
+        .enforce_origin_validation()
+        .with_max_request_body_bytes(REQUEST_BYTES_MAX)
+}
+
+fn host_text(address: IpAddr) -> String {
+    address.to_string()
+}
+
+async fn accept(socket: TcpListener, endpoint: Arc<Endpoint>) {
+    let places = Arc::new(Semaphore::new(CONNECTIONS_MAX));
+    loop {
+        let Ok(place) = places.clone().acquire_owned().await else {
+            return;
+        };
+        match socket.accept().await {
+            Ok((connection, _)) => {
+                tokio::spawn(converse(connection, endpoint.clone(), place));
+            }
+            Err(fault) => {
+                say(&format!("warning: a connection was not accepted: {fault}"));
+                tokio::time::sleep(ACCEPT_PAUSE).await;
+            }
+        }
+    }
+}
+
+async fn converse(connection: TcpStream, endpoint: Arc<Endpoint>, place: OwnedSemaphorePermit) {
+    let _not_supported = connection.set_nodelay(true);
+    let answer = service_fn(|request| respond(&endpoint, request));
+    // A client that goes away in the middle is no news.
+    let _ended = http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(HEAD_TIME_MAX)
+        .serve_connection(TokioIo::new(connection), answer)
+        .await;
+    drop(place);
+}
+
+async fn respond(
+    endpoint: &Endpoint,
+    request: Request<Incoming>,
+) -> Result<Response<Body>, std::convert::Infallible> {
+    let refusal = guard::refusal(
+        request.uri().path(),
+        request.headers(),
+        endpoint.token.as_ref(),
+    );
+    let Some((status, reason)) = refusal else {
+        return Ok(endpoint.mcp.handle(request).await);
+    };
+    let mut response = Response::new(Full::from(reason).boxed());
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(
+        header::CONTENT_TYPE,
+        header::HeaderValue::from_static("text/plain"),
+    );
+    if status == http::StatusCode::UNAUTHORIZED {
+        headers.insert(
+            header::WWW_AUTHENTICATE,
+            header::HeaderValue::from_static("Bearer"),
+        );
+    }
+    Ok(response)
+}

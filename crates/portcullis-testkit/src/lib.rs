@@ -1,0 +1,1 @@
+//! Peers that tests talk to. A dev-dependency: nothing here is part of the product.
