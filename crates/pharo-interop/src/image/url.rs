@@ -30,11 +30,11 @@ impl ImageUrl {
         if authority.as_str().contains('@') {
             return Err("contains a user name; images know no authentication");
         }
-        if authority
-            .port()
-            .is_some_and(|port| port.as_str().parse::<u16>().is_err())
-            || authority.as_str().ends_with(':')
-        {
+        let after_host = authority
+            .as_str()
+            .strip_prefix(authority.host())
+            .unwrap_or_default();
+        if !after_host.is_empty() && authority.port_u16().is_none_or(|port| port == 0) {
             return Err("has a port that is no number from 1 to 65535");
         }
         if uri.query().is_some() || text.contains('#') {
@@ -114,5 +114,7 @@ mod tests {
         check_refused("http://me:secret@localhost", "user name");
         check_refused("http://localhost?x=1", "leave out");
         check_refused("http://localhost:99999", "port");
+        check_refused("http://localhost:", "port");
+        check_refused("http://localhost:0", "port");
     }
 }
