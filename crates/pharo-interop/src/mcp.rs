@@ -12,6 +12,7 @@ use rmcp::{
     },
     service::RequestContext,
 };
+use serde_json::Value;
 
 use crate::{
     call::{Desk, Reply},
@@ -25,6 +26,8 @@ image's own answer: `success` and `result`. A failed call has `isError`, and `fa
 happened and what to do next. Long lists and sources come in pages: see `page.next_offset`. The \
 image keeps its state between calls, also after a call that was cancelled or took too long: look \
 with `ping_image` before repeating one that changes something.";
+
+const TEXT_BYTES_MAX: usize = 256 * 1024;
 
 /// One MCP server; cheap to clone, one clone per session.
 #[derive(Clone)]
@@ -118,7 +121,7 @@ impl Watcher for Caller {
 }
 
 fn result(reply: Reply) -> CallToolResult {
-    let json = ContentBlock::text(reply.structured.to_string());
+    let json = ContentBlock::text(json_text(&reply.structured));
     let notes = reply.notes.into_iter().map(ContentBlock::text);
     let mut content: Vec<_> = if reply.is_error {
         notes.chain([json]).collect()
@@ -137,6 +140,19 @@ fn result(reply: Reply) -> CallToolResult {
     };
     result.structured_content = Some(reply.structured);
     result
+}
+
+/// The structured content once more, for clients that read only texts; not when it is so large
+/// that sending it twice would go beyond what clients accept.
+fn json_text(structured: &Value) -> String {
+    let json = structured.to_string();
+    if json.len() <= TEXT_BYTES_MAX {
+        return json;
+    }
+    format!(
+        "{} bytes of JSON, only in the structured content",
+        json.len()
+    )
 }
 
 fn definition(tool: &tools::Tool, desk: &Desk) -> Tool {

@@ -111,13 +111,13 @@ impl ResultKind {
         match self {
             Self::Source => Some(Paging {
                 unit: "characters",
-                default: 100_000,
-                max: 1_000_000,
+                default: 50_000,
+                max: 200_000,
             }),
             Self::Names | Self::Methods => Some(Paging {
                 unit: "entries",
                 default: 1_000,
-                max: 10_000,
+                max: 5_000,
             }),
             _ => None,
         }

@@ -4,8 +4,8 @@ use serde_json::{Value, json};
 
 use crate::tools::Page;
 
-/// Cuts the `result` of an answer to the page and adds `page` beside it. Gives a sentence for the
-/// reader when something is missing at the end.
+/// Cuts the `result` of an answer to the page. When that is not the whole, adds `page` beside it;
+/// when something is missing at the end, gives a sentence for the reader.
 pub(crate) fn take_page(answer: &mut Value, page: Page) -> Option<String> {
     let result = answer.get_mut("result")?;
     let (count, total) = match result {
@@ -15,7 +15,7 @@ pub(crate) fn take_page(answer: &mut Value, page: Page) -> Option<String> {
     };
     let end = page.offset.saturating_add(count);
     let next = (end < total).then_some(end);
-    if let Value::Object(members) = answer {
+    if let (true, Value::Object(members)) = (count < total, answer) {
         members.insert(
             "page".into(),
             json!({"offset": page.offset, "count": count, "total": total, "unit": page.unit,
@@ -57,6 +57,7 @@ fn clamped(position: u64, total: usize) -> usize {
 mod tests {
     use super::*;
 
+    /// `page` says where the part lies; nothing of it when it is the whole.
     fn check(result: Value, offset: u64, limit: u64, kept: Value, next: Option<u64>) {
         let mut answer = json!({"success": true, "result": result});
         let note = take_page(
@@ -67,10 +68,9 @@ mod tests {
                 unit: "entries",
             },
         );
-        assert_eq!(
-            (&answer["result"], &answer["page"]["next_offset"]),
-            (&kept, &json!(next))
-        );
+        assert_eq!(answer["result"], kept);
+        assert_eq!(answer.get("page").is_some(), kept != result);
+        assert_eq!(answer["page"]["next_offset"], json!(next));
         assert_eq!(note.is_some(), next.is_some());
     }
 

@@ -325,8 +325,8 @@ mod tests {
         );
         check_refused(
             "list_packages",
-            json!({"limit": 10_001}),
-            "argument `limit` must be a whole number from 1 to 10000",
+            json!({"limit": 5_001}),
+            "argument `limit` must be a whole number from 1 to 5000",
         );
         check_refused(
             "eval",

@@ -1,7 +1,7 @@
 //! MCP over streamable HTTP, both protocol eras at one path. Plain HTTP/1.1: beyond loopback put
 //! something in front that speaks TLS.
 
-use std::{net::IpAddr, sync::Arc, time::Duration};
+use std::{sync::Arc, time::Duration};
 
 use http::{Request, Response, header};
 use http_body_util::{BodyExt, Full, combinators::BoxBody};
@@ -56,7 +56,7 @@ pub(super) async fn serve(server: Server, listener: Listener) -> Result<(), Stri
 fn config(listener: &Listener) -> StreamableHttpServerConfig {
     let mut hosts: Vec<String> = ["localhost", "127.0.0.1", "::1"].map(String::from).to_vec();
     if !listener.address.ip().is_unspecified() {
-        hosts.push(host_text(listener.address.ip()));
+        hosts.push(listener.address.ip().to_string());
     }
     hosts.extend(listener.hosts.iter().cloned());
     StreamableHttpServerConfig::default()
@@ -64,11 +64,9 @@ fn config(listener: &Listener) -> StreamableHttpServerConfig {
         .with_allowed_origins(listener.origins.iter().cloned())
         // Without this an empty list would let every origin in.
         .enforce_origin_validation()
+        // A stream only where there is something to stream; clients limit the size of an event.
+        .with_json_response(true)
         .with_max_request_body_bytes(REQUEST_BYTES_MAX)
-}
-
-fn host_text(address: IpAddr) -> String {
-    address.to_string()
 }
 
 async fn accept(socket: TcpListener, endpoint: Arc<Endpoint>) {

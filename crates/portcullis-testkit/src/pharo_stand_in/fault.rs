@@ -31,6 +31,10 @@ pub enum Fault {
     Huge(usize),
     /// A redirect to this place.
     Redirect(String),
+    /// An error inside the image, with this description.
+    Raises(String),
+    /// A result that has no JSON form.
+    NotSerialisable,
     /// A screenshot is named that does not exist.
     MissingScreenshot,
     /// The named screenshot is a text file.

@@ -22,8 +22,8 @@ use serde_json::Value;
 use tokio::{net::TcpListener, sync::oneshot, time::sleep};
 
 use super::{
-    Age, Fault, Recorded, body::PiecewiseBody, endpoints, evaluator, extra_endpoints, fixture,
-    screen::Screenshot, world::World,
+    Age, Fault, Recorded, answers::Outcome, body::PiecewiseBody, endpoints, evaluator,
+    extra_endpoints, fixture, screen::Screenshot, world::World,
 };
 
 const RECORDED_MAX: usize = 10_000;
@@ -272,9 +272,22 @@ async fn misbehave(shared: &Shared, request: &Recorded, fault: Fault) -> Result<
             }
             Ok(answer)
         }
+        Fault::Raises(description) => Ok(outcome(shared, request, Outcome::error(description))),
+        Fault::NotSerialisable => Ok(outcome(
+            shared,
+            request,
+            Outcome::NotSerialisable("Object".to_owned()),
+        )),
         Fault::MissingScreenshot => Ok(honest(shared, request, Screenshot::Missing).await),
         Fault::TextAsScreenshot => Ok(honest(shared, request, Screenshot::Text).await),
     }
+}
+
+fn outcome(shared: &Shared, request: &Recorded, outcome: Outcome) -> Answer {
+    let body = outcome
+        .into_body(&request.path, shared.lock().age)
+        .unwrap_or_default();
+    plain(StatusCode::OK, "application/json", body)
 }
 
 async fn honest_bytes(shared: &Shared, request: &Recorded) -> Bytes {
