@@ -53,11 +53,16 @@ fn parse(endpoint: Endpoint, raw: &RawAnswer) -> Result<Value, Failure> {
     }
 }
 
+/// Web servers disagree about how to say that there is no such endpoint.
 fn bad_status(endpoint: Endpoint, raw: &RawAnswer) -> Failure {
-    match (raw.status.as_u16(), endpoint) {
-        (404, Endpoint::Core(_, path)) => Failure::EndpointMissing { path, extra: false },
-        (404, Endpoint::Extra(_, path)) => Failure::EndpointMissing { path, extra: true },
-        (status, _) => Failure::HttpStatus {
+    let (status, extra) = (raw.status.as_u16(), matches!(endpoint, Endpoint::Extra(..)));
+    match (status, endpoint.address()) {
+        (404 | 405 | 501, Some((_, path))) => Failure::EndpointMissing {
+            path,
+            extra,
+            status,
+        },
+        _ => Failure::HttpStatus {
             status,
             body: excerpt(raw),
         },
@@ -201,6 +206,7 @@ mod tests {
         assert_eq!(kind(302, "text/html", ""), "http_error");
         assert_eq!(kind(500, "application/json", "{}"), "http_error");
         assert_eq!(kind(404, "text/plain", ""), "endpoint_missing");
+        assert_eq!(kind(405, "text/plain", ""), "endpoint_missing");
         assert_eq!(
             kind(200, "", r#"{"success":true,"result":{}}"#),
             "unexpected_result"

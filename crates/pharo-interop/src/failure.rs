@@ -33,8 +33,12 @@ pub(crate) enum Failure {
     AnswerTooLarge,
     /// An HTTP status other than success.
     HttpStatus { status: u16, body: String },
-    /// The image side has no such endpoint.
-    EndpointMissing { path: &'static str, extra: bool },
+    /// The image side has no such endpoint, and says so with this HTTP status.
+    EndpointMissing {
+        path: &'static str,
+        extra: bool,
+        status: u16,
+    },
     /// Something answers, but not an interop server.
     WrongServer { content_type: String, body: String },
     /// Broken JSON, from what says it is JSON.
@@ -178,7 +182,9 @@ impl Failure {
             | Self::ConnectionLost { .. }
             | Self::TimeLimit { .. } => format!("Connection error: {}", self.what()),
             Self::HttpStatus { status, body } => format!("HTTP error {status}: {body}"),
-            Self::EndpointMissing { .. } => format!("HTTP error 404: {}", self.what()),
+            Self::EndpointMissing { status, .. } => {
+                format!("HTTP error {status}: {}", self.what())
+            }
             Self::WrongServer { body, .. } | Self::InvalidJson { body, .. } => {
                 format!("Invalid JSON response: {}: {body}", self.what())
             }

@@ -5,6 +5,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use pharo_interop::{CommandLine, Settings, say, serve};
 
+/// For name look-ups and screenshot files.
+const BLOCKING_THREADS_MAX: usize = 8;
+
 fn main() -> ExitCode {
     let command_line = CommandLine::parse();
     let settings = match Settings::collect(command_line, |name| std::env::var(name).ok()) {
@@ -21,6 +24,7 @@ fn main() -> ExitCode {
 fn serve_on_one_thread(settings: Settings) -> Result<(), String> {
     let runtime = tokio::runtime::Builder::new_current_thread()
         .enable_all()
+        .max_blocking_threads(BLOCKING_THREADS_MAX)
         .build()
         .map_err(|fault| format!("the runtime does not start: {fault}"))?;
     let outcome = runtime.block_on(serve(settings));

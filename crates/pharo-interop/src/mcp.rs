@@ -88,7 +88,8 @@ impl ServerHandler for Server {
             return Err(ErrorData::invalid_params(message, None));
         };
         let arguments = request.arguments.unwrap_or_default();
-        let reply = self.desk.call(tool, arguments, &Caller(context)).await;
+        // Boxed: the SDK moves the future it is part of several times for each request.
+        let reply = Box::pin(self.desk.call(tool, arguments, &Caller(context))).await;
         Ok(result(reply).into())
     }
 

@@ -24,6 +24,7 @@ const VERSION_EXPRESSION: &str = "SystemVersion current asString";
 
 /// The report, or why there is none.
 pub(crate) async fn ping(image: &Image, may_evaluate: bool) -> Result<Value, Failure> {
+    let _place = image.gate.enter_ping()?;
     let started = Instant::now();
     let settings = probe(image, "get_settings", vec![]).await?;
     let round_trip = started.elapsed();

@@ -4,7 +4,9 @@ mod guard;
 mod http;
 mod sessions;
 mod stdio;
+mod stop;
 
+use self::stop::StopSignals;
 use crate::{call::Desk, console::say, mcp::Server, settings::Settings};
 
 /// Serves until the end. The error is a sentence for the user.
@@ -21,24 +23,9 @@ pub async fn serve(mut settings: Settings) -> Result<(), String> {
     }
     let listener = settings.listener.take();
     let server = Server::new(Desk::new(settings));
+    let stop = StopSignals::listen()?;
     match listener {
-        Some(listener) => http::serve(server, listener).await,
-        None => stdio::serve(server).await,
+        Some(listener) => http::serve(server, listener, stop).await,
+        None => stdio::serve(server, stop).await,
     }
-}
-
-/// Returns when the process is asked to stop.
-async fn stop_signal() {
-    #[cfg(unix)]
-    {
-        use tokio::signal::unix::{SignalKind, signal};
-        if let Ok(mut terminate) = signal(SignalKind::terminate()) {
-            tokio::select! {
-                _ = tokio::signal::ctrl_c() => {}
-                _ = terminate.recv() => {}
-            }
-            return;
-        }
-    }
-    let _no_handler = tokio::signal::ctrl_c().await;
 }

@@ -3,16 +3,17 @@
 //! The path comes from the image, so it is not trusted: only a regular file of a sane size that
 //! begins like a PNG leaves this machine, and only when the image runs on it.
 
-use std::path::Path;
+use std::{path::Path, time::Duration};
 
 use base64::{Engine, prelude::BASE64_STANDARD};
 use serde_json::Value;
-use tokio::io::AsyncReadExt;
+use tokio::{io::AsyncReadExt, time::timeout};
 
 use crate::image::ImageUrl;
 
 const PICTURE_BYTES_MAX: u64 = 8 * 1024 * 1024;
 const PICTURE_SIDE_MAX: u32 = 16_384;
+const READ_TIME_MAX: Duration = Duration::from_secs(5);
 /// The signature, then the length and name of the first chunk, which must be the header.
 const PNG_BEGINNING: &[u8] = b"\x89PNG\r\n\x1a\n\0\0\0\x0dIHDR";
 
@@ -25,7 +26,10 @@ pub(crate) struct Picture(pub(crate) String);
 pub(crate) async fn picture(answer: &Value, image: &ImageUrl) -> Option<Result<Picture, String>> {
     let path = answer.pointer("/result/screenshot")?.as_str()?;
     let picture = if image.is_loopback() {
-        read(Path::new(path)).await
+        match timeout(READ_TIME_MAX, read(Path::new(path))).await {
+            Ok(picture) => picture,
+            Err(_) => Err("reading it takes too long".to_owned()),
+        }
     } else {
         Err("the image runs on another machine".to_owned())
     };

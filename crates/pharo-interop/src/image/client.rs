@@ -76,7 +76,7 @@ fn http_request(url: &ImageUrl, request: &WireRequest) -> Result<Request<Full<By
         Encoding::Query => builder.method(Method::GET),
         Encoding::Body => builder
             .method(Method::POST)
-            .header(header::CONTENT_TYPE, "application/json; charset=utf-8"),
+            .header(header::CONTENT_TYPE, "application/json"),
     };
     builder
         .body(Full::new(request.body.clone()))

@@ -15,6 +15,7 @@ use crate::failure::Failure;
 
 const CALLS_AT_ONCE_MAX: usize = 8;
 const CALLS_WAITING_MAX: usize = 64;
+const PINGS_AT_ONCE_MAX: usize = 4;
 /// How many given-up calls are remembered, for `ping_image` to show.
 const GIVEN_UP_MAX: usize = 16;
 
@@ -24,6 +25,8 @@ pub(crate) struct Gate {
     admitted: Semaphore,
     /// One permit for each call under way.
     running: Semaphore,
+    /// One permit for each ping; pings pass by the queue.
+    pings: Semaphore,
     given_up: Mutex<VecDeque<GivenUp>>,
 }
 
@@ -39,6 +42,7 @@ impl Default for Gate {
         Self {
             admitted: Semaphore::new(CALLS_AT_ONCE_MAX + CALLS_WAITING_MAX),
             running: Semaphore::new(CALLS_AT_ONCE_MAX),
+            pings: Semaphore::new(PINGS_AT_ONCE_MAX),
             given_up: Mutex::default(),
         }
     }
@@ -58,6 +62,13 @@ impl Gate {
             answered: false,
             _admitted: admitted,
             _running: running,
+        })
+    }
+
+    /// A place for a ping, at once or not at all.
+    pub(crate) fn enter_ping(&self) -> Result<SemaphorePermit<'_>, Failure> {
+        self.pings.try_acquire().map_err(|_| Failure::QueueFull {
+            waiting: PINGS_AT_ONCE_MAX,
         })
     }
 
@@ -144,6 +155,17 @@ mod tests {
         }
         assert_eq!(gate.given_up().len(), GIVEN_UP_MAX);
         assert_eq!(gate.given_up()[0].tool, "eval");
+    }
+
+    #[test]
+    fn pings_have_a_few_places_of_their_own() {
+        let gate = Gate::default();
+        let places: Vec<_> = (0..PINGS_AT_ONCE_MAX)
+            .map(|_| gate.enter_ping().unwrap())
+            .collect();
+        assert!(matches!(gate.enter_ping(), Err(Failure::QueueFull { .. })));
+        drop(places);
+        assert!(gate.enter_ping().is_ok());
     }
 
     fn futures_poll<F: Future>(future: std::pin::Pin<&mut F>) -> Poll<F::Output> {

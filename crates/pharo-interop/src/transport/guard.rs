@@ -8,12 +8,11 @@ use crate::settings::Token;
 /// The one path that is served.
 pub(super) const PATH: &str = "/mcp";
 
+/// A status and a sentence.
+pub(super) type Refusal = (StatusCode, &'static str);
+
 /// The refusal, if there is one.
-pub(super) fn refusal(
-    path: &str,
-    headers: &HeaderMap,
-    token: Option<&Token>,
-) -> Option<(StatusCode, &'static str)> {
+pub(super) fn refusal(path: &str, headers: &HeaderMap, token: Option<&Token>) -> Option<Refusal> {
     if path != PATH {
         return Some((
             StatusCode::NOT_FOUND,

@@ -1,19 +1,25 @@
 //! MCP over streamable HTTP, both protocol eras at one path. Plain HTTP/1.1: beyond loopback put
 //! something in front that speaks TLS.
 
-use std::{sync::Arc, time::Duration};
+use std::{convert::Infallible, sync::Arc, time::Duration};
 
-use http::{Request, Response, header};
-use http_body_util::{BodyExt, Full, combinators::BoxBody};
+use bytes::Bytes;
+use http::{Request, Response, StatusCode, header, header::HeaderValue};
+use http_body_util::{BodyExt, Full, LengthLimitError, Limited, combinators::BoxBody};
 use hyper::{body::Incoming, server::conn::http1, service::service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use rmcp::transport::{StreamableHttpServerConfig, StreamableHttpService};
 use tokio::{
     net::{TcpListener, TcpStream},
     sync::{OwnedSemaphorePermit, Semaphore},
+    time::timeout,
 };
 
-use super::{guard, sessions::BoundedSessions, stop_signal};
+use super::{
+    guard::{self, Refusal},
+    sessions::BoundedSessions,
+    stop::StopSignals,
+};
 use crate::{
     console::say,
     mcp::Server,
@@ -21,12 +27,13 @@ use crate::{
 };
 
 const CONNECTIONS_MAX: usize = 256;
-const HEAD_TIME_MAX: Duration = Duration::from_secs(10);
+const HEAD_TIME_MAX: Duration = Duration::from_secs(30);
+const BODY_TIME_MAX: Duration = Duration::from_secs(30);
 const REQUEST_BYTES_MAX: usize = 4 * 1024 * 1024;
 /// After a failed accept, such as too many open files, trying at once would only burn the processor.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
 
-type Body = BoxBody<bytes::Bytes, std::convert::Infallible>;
+type Body = BoxBody<Bytes, Infallible>;
 
 /// What every connection shares.
 struct Endpoint {
@@ -34,7 +41,11 @@ struct Endpoint {
     token: Option<Token>,
 }
 
-pub(super) async fn serve(server: Server, listener: Listener) -> Result<(), String> {
+pub(super) async fn serve(
+    server: Server,
+    listener: Listener,
+    stop: StopSignals,
+) -> Result<(), String> {
     let socket = TcpListener::bind(listener.address)
         .await
         .map_err(|fault| format!("cannot listen on {}: {fault}", listener.address))?;
@@ -49,7 +60,7 @@ pub(super) async fn serve(server: Server, listener: Listener) -> Result<(), Stri
     });
     tokio::select! {
         () = accept(socket, endpoint) => Ok(()),
-        () = stop_signal() => Ok(()),
+        () = stop.received() => Ok(()),
     }
 }
 
@@ -102,27 +113,46 @@ async fn converse(connection: TcpStream, endpoint: Arc<Endpoint>, place: OwnedSe
 async fn respond(
     endpoint: &Endpoint,
     request: Request<Incoming>,
-) -> Result<Response<Body>, std::convert::Infallible> {
-    let refusal = guard::refusal(
-        request.uri().path(),
-        request.headers(),
-        endpoint.token.as_ref(),
-    );
-    let Some((status, reason)) = refusal else {
-        return Ok(endpoint.mcp.handle(request).await);
-    };
+) -> Result<Response<Body>, Infallible> {
+    let token = endpoint.token.as_ref();
+    if let Some(refusal) = guard::refusal(request.uri().path(), request.headers(), token) {
+        return Ok(refused(refusal));
+    }
+    let (head, body) = request.into_parts();
+    match whole(body).await {
+        Ok(body) => Ok(endpoint
+            .mcp
+            .handle(Request::from_parts(head, Full::new(body)))
+            .await),
+        Err(refusal) => Ok(refused(refusal)),
+    }
+}
+
+/// Reads the body here, because the SDK would wait for it without end.
+async fn whole(body: Incoming) -> Result<Bytes, Refusal> {
+    match timeout(
+        BODY_TIME_MAX,
+        Limited::new(body, REQUEST_BYTES_MAX).collect(),
+    )
+    .await
+    {
+        Ok(Ok(whole)) => Ok(whole.to_bytes()),
+        Ok(Err(fault)) if fault.is::<LengthLimitError>() => Err((
+            StatusCode::PAYLOAD_TOO_LARGE,
+            "the request is larger than 4 MiB",
+        )),
+        Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the request broke off")),
+        Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the request takes too long")),
+    }
+}
+
+fn refused((status, reason): Refusal) -> Response<Body> {
     let mut response = Response::new(Full::from(reason).boxed());
     *response.status_mut() = status;
     let headers = response.headers_mut();
-    headers.insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static("text/plain"),
-    );
-    if status == http::StatusCode::UNAUTHORIZED {
-        headers.insert(
-            header::WWW_AUTHENTICATE,
-            header::HeaderValue::from_static("Bearer"),
-        );
+    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("text/plain"));
+    if status == StatusCode::UNAUTHORIZED {
+        headers.insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
     }
-    Ok(response)
+    response
 }

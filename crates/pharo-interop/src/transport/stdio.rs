@@ -4,16 +4,16 @@ use std::io::IsTerminal;
 
 use rmcp::{ServiceExt, transport::stdio_pipes};
 
-use super::stop_signal;
+use super::stop::StopSignals;
 use crate::{console::say, mcp::Server};
 
-pub(super) async fn serve(server: Server) -> Result<(), String> {
+pub(super) async fn serve(server: Server, stop: StopSignals) -> Result<(), String> {
     if std::io::stdin().is_terminal() {
         say("waiting for an MCP client on standard input; Ctrl-C to stop, --help for more");
     }
     tokio::select! {
         outcome = until_the_client_leaves(server) => outcome,
-        () = stop_signal() => Ok(()),
+        () = stop.received() => Ok(()),
     }
 }
 
