@@ -93,7 +93,7 @@ fn fitting(kind: ResultKind, answer: Value) -> Result<Value, Failure> {
         }
         ResultKind::Names => (result.as_array().is_some_and(texts), "a list of names"),
         ResultKind::Methods => (result.as_array().is_some_and(objects), "a list of methods"),
-        ResultKind::Screen | ResultKind::Object => (result.is_object(), "an object"),
+        ResultKind::Screen | ResultKind::Object(_) => (result.is_object(), "an object"),
     };
     if fits {
         Ok(answer)

@@ -15,6 +15,7 @@ use rmcp::{
 use serde_json::Value;
 
 use crate::{
+    bounded_text::beginning,
     call::{Desk, Reply},
     tools,
     waiting::{Beat, Watcher},
@@ -27,6 +28,7 @@ happened and what to do next. Long lists and sources come in pages: see `page.ne
 image keeps its state between calls, also after a call that was cancelled or took too long: look \
 with `ping_image` before repeating one that changes something.";
 
+const NAME_CHARS_MAX: usize = 100;
 const TEXT_BYTES_MAX: usize = 256 * 1024;
 
 /// One MCP server; cheap to clone, one clone per session.
@@ -84,7 +86,7 @@ impl ServerHandler for Server {
         context: RequestContext<RoleServer>,
     ) -> Result<CallToolResponse, ErrorData> {
         let Some(tool) = self.tool(&request.name) else {
-            let message = format!("Unknown tool: {}", request.name);
+            let message = format!("Unknown tool: {}", beginning(&request.name, NAME_CHARS_MAX));
             return Err(ErrorData::invalid_params(message, None));
         };
         let arguments = request.arguments.unwrap_or_default();

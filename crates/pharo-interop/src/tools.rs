@@ -102,7 +102,8 @@ pub(crate) enum ResultKind {
     Methods,
     TestReport,
     Screen,
-    Object,
+    /// An object with these members, each with its JSON type, or none where images may differ.
+    Object(&'static [(&'static str, Option<&'static str>)]),
 }
 
 impl ResultKind {

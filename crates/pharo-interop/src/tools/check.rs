@@ -6,7 +6,10 @@ use std::fmt;
 use serde_json::{Map, Number, Value};
 
 use super::{Absent, Argument, Kind, Paging, Tool};
-use crate::{image::Image, time_limits::TIME_LIMIT_SECONDS_MAX};
+use crate::{bounded_text::beginning, image::Image, time_limits::TIME_LIMIT_SECONDS_MAX};
+
+/// How much of a name that the caller made up is said back.
+const NAME_CHARS_MAX: usize = 100;
 
 /// The arguments of a call, checked and with defaults filled in.
 #[derive(Debug)]
@@ -37,7 +40,7 @@ pub(crate) struct ArgumentFault {
 impl ArgumentFault {
     pub(crate) fn new(argument: &str, problem: impl Into<String>) -> Self {
         Self {
-            argument: argument.to_owned(),
+            argument: beginning(argument, NAME_CHARS_MAX),
             problem: problem.into(),
         }
     }
@@ -55,32 +58,37 @@ pub(crate) fn check(
     mut given: Map<String, Value>,
     images: &[Image],
 ) -> Result<Checked, ArgumentFault> {
+    if let Some(name) = given.keys().find(|name| !is_known(tool, name, images)) {
+        return Err(ArgumentFault::new(name, unknown_problem(tool)));
+    }
     let mut parameters = Vec::with_capacity(tool.arguments.len());
     for argument in tool.arguments {
         let value = checked_value(argument, given.remove(argument.name))?;
         parameters.extend(value.map(|value| (argument.wire_name, value)));
     }
-    let checked = Checked {
+    Ok(Checked {
         parameters,
         timeout_seconds: whole_number(
             "timeout_seconds",
             given.remove("timeout_seconds"),
             1..=TIME_LIMIT_SECONDS_MAX,
         )?,
-        image: if images.len() > 1 {
-            image(given.remove("image"), images)?
-        } else {
-            0
-        },
+        image: image(given.remove("image"), images)?,
         page: tool
             .result
             .paging()
             .map(|paging| page(paging, &mut given))
             .transpose()?,
-    };
-    match given.keys().next() {
-        None => Ok(checked),
-        Some(unknown) => Err(ArgumentFault::new(unknown, unknown_problem(tool))),
+    })
+}
+
+/// First of all, because a misspelt argument is also a missing one.
+fn is_known(tool: &Tool, name: &str, images: &[Image]) -> bool {
+    match name {
+        "timeout_seconds" => true,
+        "image" => images.len() > 1,
+        "offset" | "limit" => tool.result.paging().is_some(),
+        _ => tool.arguments.iter().any(|argument| argument.name == name),
     }
 }
 
@@ -306,6 +314,11 @@ mod tests {
         check_refused(
             "eval",
             json!({"code": "3", "cod": 1}),
+            "argument `cod` is unknown: `eval` takes `code`",
+        );
+        check_refused(
+            "eval",
+            json!({"cod": "3"}),
             "argument `cod` is unknown: `eval` takes `code`",
         );
         check_refused(

@@ -21,6 +21,7 @@ const fn extra(
     hints: Hints,
     arguments: &'static [Argument],
     (encoding, path): (Encoding, &'static str),
+    members: &'static [(&'static str, Option<&'static str>)],
 ) -> Tool {
     Tool {
         name,
@@ -29,7 +30,7 @@ const fn extra(
         hints,
         arguments,
         endpoint: Endpoint::Extra(encoding, path),
-        result: ResultKind::Object,
+        result: ResultKind::Object(members),
         pace: Pace::LookUp,
     }
 }
@@ -47,6 +48,12 @@ pub(super) const TOOLS: &[Tool] = &[
         )
         .absent(Absent::Count(0))],
         (Query, "/transcript/poll"),
+        &[
+            ("seq", Some("integer")),
+            ("text", Some("string")),
+            ("entries", Some("array")),
+            ("dropped", None),
+        ],
     ),
     extra(
         "clear_transcript",
@@ -55,6 +62,7 @@ pub(super) const TOOLS: &[Tool] = &[
         Hints::REPLACES,
         &[],
         (Body, "/transcript/clear"),
+        &[("seq", Some("integer"))],
     ),
     Tool {
         pace: Pace::Code,
@@ -67,6 +75,11 @@ pub(super) const TOOLS: &[Tool] = &[
             Hints::RUNS_CODE,
             &[Argument::text("expression", "Smalltalk expression")],
             (Body, "/inspect/expression"),
+            &[
+                ("ref", Some("integer")),
+                ("inst_vars", None),
+                ("indexable", None),
+            ],
         )
     },
     extra(
@@ -77,6 +90,11 @@ pub(super) const TOOLS: &[Tool] = &[
         Hints::READS,
         &[Argument::count("ref", "A `ref` of an earlier inspection")],
         (Query, "/inspect/ref"),
+        &[
+            ("ref", Some("integer")),
+            ("inst_vars", None),
+            ("indexable", None),
+        ],
     ),
     extra(
         "compile_method",
@@ -91,6 +109,14 @@ pub(super) const TOOLS: &[Tool] = &[
             IS_CLASS_METHOD,
         ],
         (Body, "/compile-method"),
+        &[
+            ("selector", Some("string")),
+            ("class_name", Some("string")),
+            ("is_class_method", Some("boolean")),
+            ("category", None),
+            ("overwritten", Some("boolean")),
+            ("previous_source", None),
+        ],
     ),
     extra(
         "compile_class",
@@ -111,6 +137,7 @@ pub(super) const TOOLS: &[Tool] = &[
             ),
         ],
         (Body, "/compile-class"),
+        &[("class_name", Some("string")), ("created", Some("boolean"))],
     ),
     extra(
         "remove_method",
@@ -124,6 +151,13 @@ pub(super) const TOOLS: &[Tool] = &[
             IS_CLASS_METHOD,
         ],
         (Body, "/remove-method"),
+        &[
+            ("class_name", Some("string")),
+            ("selector", Some("string")),
+            ("is_class_method", Some("boolean")),
+            ("existed", Some("boolean")),
+            ("removed", Some("boolean")),
+        ],
     ),
     extra(
         "remove_class",
@@ -133,5 +167,10 @@ pub(super) const TOOLS: &[Tool] = &[
         Hints::REPLACES,
         &[CLASS_NAME],
         (Body, "/remove-class"),
+        &[
+            ("class_name", Some("string")),
+            ("existed", Some("boolean")),
+            ("removed", Some("boolean")),
+        ],
     ),
 ];

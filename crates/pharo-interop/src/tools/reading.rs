@@ -6,6 +6,17 @@ use crate::{image::Encoding::Query, time_limits::Pace};
 const CLASS_NAME: Argument = Argument::text("class_name", "Name of the class");
 const PACKAGE_NAME: Argument = Argument::text("package_name", "Name of the package");
 
+/// What `ping_image` reports.
+const PING_REPORT: &[(&str, Option<&str>)] = &[
+    ("url", Some("string")),
+    ("round_trip_ms", Some("integer")),
+    ("version", None),
+    ("errors", Some("string")),
+    ("settings", Some("object")),
+    ("offers", Some("object")),
+    ("given_up_calls", Some("array")),
+];
+
 /// Most tools here differ only in these.
 const fn look_up(
     name: &'static str,
@@ -188,7 +199,7 @@ pub(super) const TOOLS: &[Tool] = &[
         "The settings of the interop server inside the image.",
         &[],
         "/get-settings",
-        ResultKind::Object,
+        ResultKind::Object(&[("stackSize", None), ("screenshotDir", None)]),
     ),
     Tool {
         endpoint: Endpoint::Ping,
@@ -199,7 +210,7 @@ pub(super) const TOOLS: &[Tool] = &[
              and which earlier calls it may still be working on. Start here when something fails.",
             &[],
             "",
-            ResultKind::Object,
+            ResultKind::Object(PING_REPORT),
         )
     },
 ];

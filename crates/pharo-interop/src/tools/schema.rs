@@ -103,7 +103,18 @@ fn result(kind: ResultKind) -> Value {
         ResultKind::Screen => json!({"type": "object", "properties": {
             "screenshot": text(), "target_type": text(), "summary": text(),
             "structure": {"type": ["object", "null"]}}}),
-        ResultKind::Object => json!({"type": "object"}),
+        ResultKind::Object(members) => {
+            let members: Map<String, Value> = members
+                .iter()
+                .map(|(name, kind)| {
+                    (
+                        (*name).to_owned(),
+                        kind.map_or(json!({}), |kind| json!({"type": kind})),
+                    )
+                })
+                .collect();
+            json!({"type": "object", "properties": members})
+        }
     }
 }
 
