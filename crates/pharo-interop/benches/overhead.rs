@@ -4,11 +4,7 @@
 //! `cargo bench -p pharo-interop` prints a table; with `-- --check` the exit code says whether the
 //! budgets hold. Bare and through the server take turns, so that a busy machine slows both.
 
-#![expect(
-    clippy::unwrap_used,
-    clippy::indexing_slicing,
-    reason = "a panic is how a benchmark fails"
-)]
+#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a panic is how a benchmark fails")]
 
 use std::{
     io::{BufRead, BufReader, Read, Write},
@@ -51,9 +47,7 @@ fn main() -> ExitCode {
         ];
         // The first round warms up.
         if round > 0 {
-            for (times, new) in [&mut bare_times, &mut stdio_times, &mut http_times]
-                .into_iter()
-                .zip(measured)
+            for (times, new) in [&mut bare_times, &mut stdio_times, &mut http_times].into_iter().zip(measured)
             {
                 times.extend(new);
             }
@@ -68,72 +62,30 @@ fn main() -> ExitCode {
     report(&[bare_times, stdio_times, http_times], cpu, starts, memory)
 }
 
-fn report(
-    times: &[Vec<Duration>; 3],
-    cpu: [f64; 2],
-    starts: Vec<Duration>,
-    memory: f64,
-) -> ExitCode {
+fn report(times: &[Vec<Duration>; 3], cpu: [f64; 2], starts: Vec<Duration>, memory: f64) -> ExitCode {
     let [bare, stdio, http] = times.each_ref().map(|times| percentile(times, 50));
     let rows = [
-        (
-            "look-up over stdio, added at p50",
-            micros(stdio) - micros(bare),
-            LOOK_UP_BUDGET_US,
-            "µs",
-        ),
-        (
-            "look-up over HTTP, added at p50",
-            micros(http) - micros(bare),
-            LOOK_UP_BUDGET_US,
-            "µs",
-        ),
-        (
-            "start to first answer, median",
-            micros(percentile(&starts, 50)) / 1000.0,
-            START_BUDGET_MS,
-            "ms",
-        ),
-        (
-            "resident memory after the calls",
-            memory,
-            MEMORY_BUDGET_MB,
-            "MB",
-        ),
+        ("look-up over stdio, added at p50", micros(stdio) - micros(bare), LOOK_UP_BUDGET_US, "µs"),
+        ("look-up over HTTP, added at p50", micros(http) - micros(bare), LOOK_UP_BUDGET_US, "µs"),
+        ("start to first answer, median", micros(percentile(&starts, 50)) / 1000.0, START_BUDGET_MS, "ms"),
+        ("resident memory after the calls", memory, MEMORY_BUDGET_MB, "MB"),
     ];
     let mut out = std::io::stdout().lock();
     for (name, times) in ["bare", "stdio", "HTTP"].iter().zip(times) {
         let [p50, p99] = [50, 99].map(|rank| micros(percentile(times, rank)));
-        writeln!(
-            out,
-            "{name:<6} {} calls, p50 {p50:.0} µs, p99 {p99:.0} µs",
-            times.len()
-        )
-        .unwrap();
+        writeln!(out, "{name:<6} {} calls, p50 {p50:.0} µs, p99 {p99:.0} µs", times.len()).unwrap();
     }
     let [stdio, http] = cpu;
-    writeln!(
-        out,
-        "processor time of the server per call: stdio {stdio:.0} µs, HTTP {http:.0} µs"
-    )
-    .unwrap();
+    writeln!(out, "processor time of the server per call: stdio {stdio:.0} µs, HTTP {http:.0} µs").unwrap();
     writeln!(out, "\n{:<34} {:>10} {:>10}", "", "measured", "budget").unwrap();
     let mut held = true;
     for (name, value, budget, unit) in rows {
         let verdict = if value <= budget { "" } else { "  over" };
         held &= value <= budget;
-        writeln!(
-            out,
-            "{name:<34} {value:>7.1} {unit} {budget:>7.0} {unit}{verdict}"
-        )
-        .unwrap();
+        writeln!(out, "{name:<34} {value:>7.1} {unit} {budget:>7.0} {unit}{verdict}").unwrap();
     }
     let check = std::env::args().any(|argument| argument == "--check");
-    if check && !held {
-        ExitCode::FAILURE
-    } else {
-        ExitCode::SUCCESS
-    }
+    if check && !held { ExitCode::FAILURE } else { ExitCode::SUCCESS }
 }
 
 fn time(mut call: impl FnMut() -> String) -> Vec<Duration> {
@@ -160,11 +112,7 @@ fn micros(time: Duration) -> f64 {
 
 fn binary(url: &str) -> Command {
     let mut command = Command::new(env!("CARGO_BIN_EXE_pharo-interop-mcp"));
-    command
-        .env_clear()
-        .env("PHARO_SIS_URL", url)
-        .stdin(Stdio::piped())
-        .stdout(Stdio::piped());
+    command.env_clear().env("PHARO_SIS_URL", url).stdin(Stdio::piped()).stdout(Stdio::piped());
     command
 }
 
@@ -179,16 +127,8 @@ fn start_time(url: &str) -> Duration {
 
 fn memory_mb(process: u32) -> f64 {
     let status = std::fs::read_to_string(format!("/proc/{process}/status")).unwrap();
-    let line = status
-        .lines()
-        .find(|line| line.starts_with("VmRSS:"))
-        .unwrap();
-    line.split_whitespace()
-        .nth(1)
-        .unwrap()
-        .parse::<f64>()
-        .unwrap()
-        / 1000.0
+    let line = status.lines().find(|line| line.starts_with("VmRSS:")).unwrap();
+    line.split_whitespace().nth(1).unwrap().parse::<f64>().unwrap() / 1000.0
 }
 
 /// Processor time of the process since its start, which waiting for a turn does not lengthen.
@@ -238,19 +178,10 @@ impl Drop for StdioServer {
 }
 
 fn start_http(url: &str) -> (Child, String) {
-    let mut child = binary(url)
-        .args(["--http", "127.0.0.1:0"])
-        .stderr(Stdio::piped())
-        .spawn()
-        .unwrap();
+    let mut child = binary(url).args(["--http", "127.0.0.1:0"]).stderr(Stdio::piped()).spawn().unwrap();
     let mut line = String::new();
-    BufReader::new(child.stderr.take().unwrap())
-        .read_line(&mut line)
-        .unwrap();
-    let authority = line
-        .trim()
-        .trim_start_matches("listening on http://")
-        .trim_end_matches("/mcp");
+    BufReader::new(child.stderr.take().unwrap()).read_line(&mut line).unwrap();
+    let authority = line.trim().trim_start_matches("listening on http://").trim_end_matches("/mcp");
     (child, authority.to_owned())
 }
 
@@ -264,10 +195,7 @@ impl Http {
     fn connect(authority: &str) -> Self {
         let connection = TcpStream::connect(authority).unwrap();
         connection.set_nodelay(true).unwrap();
-        Self {
-            connection: BufReader::new(connection),
-            authority: authority.to_owned(),
-        }
+        Self { connection: BufReader::new(connection), authority: authority.to_owned() }
     }
 
     fn get(&mut self, target: &str) -> String {
@@ -285,10 +213,7 @@ impl Http {
     }
 
     fn exchange(&mut self, request: &str) -> String {
-        self.connection
-            .get_mut()
-            .write_all(request.as_bytes())
-            .unwrap();
+        self.connection.get_mut().write_all(request.as_bytes()).unwrap();
         let mut length = 0;
         loop {
             let mut line = String::new();

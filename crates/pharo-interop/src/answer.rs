@@ -29,12 +29,8 @@ pub(crate) fn interpret(tool: &Tool, raw: &RawAnswer) -> Result<Value, Failure> 
     let has_result = answer.get("result").is_some();
     match answer.get("success").and_then(Value::as_bool) {
         Some(true) if has_result || answer.get("error").is_none() => fitting(tool.result, answer),
-        Some(true) => Err(Failure::NotSerialisable {
-            answer: bounded_error(answer),
-        }),
-        Some(false) => Err(Failure::Image {
-            answer: bounded_error(answer),
-        }),
+        Some(true) => Err(Failure::NotSerialisable { answer: bounded_error(answer) }),
+        Some(false) => Err(Failure::Image { answer: bounded_error(answer) }),
         None => Err(wrong_server(raw)),
     }
 }
@@ -46,10 +42,7 @@ fn parse(endpoint: Endpoint, raw: &RawAnswer) -> Result<Value, Failure> {
     match serde_json::from_slice::<Value>(&raw.body) {
         Ok(answer) => Ok(answer),
         Err(_) if !raw.content_type.contains("json") => Err(wrong_server(raw)),
-        Err(fault) => Err(Failure::InvalidJson {
-            reason: fault.to_string(),
-            body: excerpt(raw),
-        }),
+        Err(fault) => Err(Failure::InvalidJson { reason: fault.to_string(), body: excerpt(raw) }),
     }
 }
 
@@ -57,23 +50,13 @@ fn parse(endpoint: Endpoint, raw: &RawAnswer) -> Result<Value, Failure> {
 fn bad_status(endpoint: Endpoint, raw: &RawAnswer) -> Failure {
     let (status, extra) = (raw.status.as_u16(), matches!(endpoint, Endpoint::Extra(..)));
     match (status, endpoint.address()) {
-        (404 | 405 | 501, Some((_, path))) => Failure::EndpointMissing {
-            path,
-            extra,
-            status,
-        },
-        _ => Failure::HttpStatus {
-            status,
-            body: excerpt(raw),
-        },
+        (404 | 405 | 501, Some((_, path))) => Failure::EndpointMissing { path, extra, status },
+        _ => Failure::HttpStatus { status, body: excerpt(raw) },
     }
 }
 
 fn wrong_server(raw: &RawAnswer) -> Failure {
-    Failure::WrongServer {
-        content_type: raw.content_type.clone(),
-        body: excerpt(raw),
-    }
+    Failure::WrongServer { content_type: raw.content_type.clone(), body: excerpt(raw) }
 }
 
 fn excerpt(raw: &RawAnswer) -> String {
@@ -95,14 +78,7 @@ fn fitting(kind: ResultKind, answer: Value) -> Result<Value, Failure> {
         ResultKind::Methods => (result.as_array().is_some_and(objects), "a list of methods"),
         ResultKind::Screen | ResultKind::Object(_) => (result.is_object(), "an object"),
     };
-    if fits {
-        Ok(answer)
-    } else {
-        Err(Failure::UnexpectedResult {
-            expected,
-            answer: bounded_error(answer),
-        })
-    }
+    if fits { Ok(answer) } else { Err(Failure::UnexpectedResult { expected, answer: bounded_error(answer) }) }
 }
 
 /// Stack traces and receivers can be of any size.
@@ -110,12 +86,7 @@ fn bounded_error(mut answer: Value) -> Value {
     let stack_trace = answer
         .pointer_mut("/error/stack_trace")
         .filter(|trace| trace.is_string())
-        .map(|trace| {
-            beginning(
-                trace.take().as_str().unwrap_or_default(),
-                STACK_TRACE_CHARS_MAX,
-            )
-        });
+        .map(|trace| beginning(trace.take().as_str().unwrap_or_default(), STACK_TRACE_CHARS_MAX));
     bounded_value(&mut answer, ERROR_TEXT_CHARS_MAX, ERROR_ENTRIES_MAX);
     if let (Some(trace), Some(place)) = (stack_trace, answer.pointer_mut("/error/stack_trace")) {
         *place = trace.into();
@@ -131,12 +102,7 @@ mod tests {
     use super::*;
     use crate::tools::named;
 
-    fn interpreted(
-        tool: &str,
-        status: u16,
-        content_type: &str,
-        body: &str,
-    ) -> Result<Value, Failure> {
+    fn interpreted(tool: &str, status: u16, content_type: &str, body: &str) -> Result<Value, Failure> {
         let raw = RawAnswer {
             status: StatusCode::from_u16(status).unwrap(),
             content_type: content_type.to_owned(),
@@ -154,10 +120,7 @@ mod tests {
     #[test]
     fn nil_is_a_result_and_a_missing_result_is_none() {
         let nil = r#"{"success":true,"result":null}"#;
-        assert_eq!(
-            interpreted("eval", 200, "", nil).unwrap()["result"],
-            Value::Null
-        );
+        assert_eq!(interpreted("eval", 200, "", nil).unwrap()["result"], Value::Null);
         check_failure(
             "eval",
             r#"{"success":true,"error":{"description":"Result is a Foo","suggestion":"use it"}}"#,
@@ -174,12 +137,7 @@ mod tests {
             "image_error",
             "ZeroDivide",
         );
-        check_failure(
-            "eval",
-            r#"{"success":false,"error":"old words"}"#,
-            "image_error",
-            "old words",
-        );
+        check_failure("eval", r#"{"success":false,"error":"old words"}"#, "image_error", "old words");
         check_failure(
             "eval",
             r#"{"success":false}"#,
@@ -191,26 +149,18 @@ mod tests {
     #[test]
     fn foreign_answers_are_told_apart() {
         let kind = |status, content_type, body| {
-            interpreted("list_packages", status, content_type, body)
-                .unwrap_err()
-                .kind()
+            interpreted("list_packages", status, content_type, body).unwrap_err().kind()
         };
         assert_eq!(kind(200, "text/html", "<html>"), "wrong_server");
         assert_eq!(kind(200, "application/json", "[1]"), "wrong_server");
-        assert_eq!(
-            kind(200, "application/json", r#"{"success":1}"#),
-            "wrong_server"
-        );
+        assert_eq!(kind(200, "application/json", r#"{"success":1}"#), "wrong_server");
         assert_eq!(kind(200, "application/json", "{"), "invalid_json");
         assert_eq!(kind(200, "application/json", ""), "invalid_json");
         assert_eq!(kind(302, "text/html", ""), "http_error");
         assert_eq!(kind(500, "application/json", "{}"), "http_error");
         assert_eq!(kind(404, "text/plain", ""), "endpoint_missing");
         assert_eq!(kind(405, "text/plain", ""), "endpoint_missing");
-        assert_eq!(
-            kind(200, "", r#"{"success":true,"result":{}}"#),
-            "unexpected_result"
-        );
+        assert_eq!(kind(200, "", r#"{"success":true,"result":{}}"#), "unexpected_result");
     }
 
     #[test]
@@ -219,15 +169,7 @@ mod tests {
         let body = json!({"success": false, "error": {"description": long, "stack_trace": long}});
         let failure = interpreted("eval", 200, "", &body.to_string()).unwrap_err();
         let structured = failure.into_structured();
-        let chars = |pointer| {
-            structured
-                .pointer(pointer)
-                .unwrap()
-                .as_str()
-                .unwrap()
-                .chars()
-                .count()
-        };
+        let chars = |pointer| structured.pointer(pointer).unwrap().as_str().unwrap().chars().count();
         assert_eq!(
             chars("/error/stack_trace"),
             STACK_TRACE_CHARS_MAX + "… (12000 more characters)".chars().count()

@@ -53,9 +53,6 @@ mod tests {
     fn a_value_is_cut_at_every_depth() {
         let mut value = json!({"a": [1, 2, 3], "b": {"c": "long text"}, "d": 1});
         bounded_value(&mut value, 4, 2);
-        assert_eq!(
-            value,
-            json!({"a": [1, 2], "b": {"c": "long… (5 more characters)"}})
-        );
+        assert_eq!(value, json!({"a": [1, 2], "b": {"c": "long… (5 more characters)"}}));
     }
 }

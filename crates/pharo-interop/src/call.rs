@@ -84,9 +84,7 @@ impl Desk {
     ) -> Result<Reply, Failure> {
         let asked = Asked::default();
         let limit = self.time_limits.of(tool, checked.timeout_seconds);
-        let Checked {
-            parameters, page, ..
-        } = checked;
+        let Checked { parameters, page, .. } = checked;
         let Some((encoding, path)) = tool.endpoint.address() else {
             asked.set();
             let report = ping::ping(image, !self.read_only);
@@ -94,17 +92,12 @@ impl Desk {
         };
         let request = WireRequest::new(encoding, path, parameters).map_err(|long| {
             let problem = format!("is too long: at most {} bytes can be sent", long.bytes_max);
-            Failure::Argument(ArgumentFault::new(
-                argument_name(tool, long.parameter),
-                problem,
-            ))
+            Failure::Argument(ArgumentFault::new(argument_name(tool, long.parameter), problem))
         })?;
         let answer = wait(ask(tool, image, &request, &asked), &asked, limit, watcher).await?;
         let mut reply = succeeded(answer);
         if let Some(page) = page {
-            reply
-                .notes
-                .extend(answer::take_page(&mut reply.structured, page));
+            reply.notes.extend(answer::take_page(&mut reply.structured, page));
         }
         shape(tool.result, image, &mut reply).await;
         Ok(reply)
@@ -128,11 +121,7 @@ async fn ask(
 async fn shape(kind: ResultKind, image: &Image, reply: &mut Reply) {
     match kind {
         ResultKind::TestReport => {
-            let text = reply
-                .structured
-                .get("result")
-                .and_then(Value::as_str)
-                .unwrap_or_default();
+            let text = reply.structured.get("result").and_then(Value::as_str).unwrap_or_default();
             let report = answer::test_report(text);
             if let (Some(report), Value::Object(members)) = (report, &mut reply.structured) {
                 members.insert("tests".into(), report);
@@ -148,12 +137,7 @@ async fn shape(kind: ResultKind, image: &Image, reply: &mut Reply) {
 }
 
 fn succeeded(structured: Value) -> Reply {
-    Reply {
-        is_error: false,
-        structured,
-        notes: Vec::new(),
-        picture: None,
-    }
+    Reply { is_error: false, structured, notes: Vec::new(), picture: None }
 }
 
 fn failed(tool: &Tool, image: Option<&Image>, failure: Failure) -> Reply {
@@ -165,12 +149,7 @@ fn failed(tool: &Tool, image: Option<&Image>, failure: Failure) -> Reply {
         place.unwrap_or_default(),
         failure.next()
     );
-    Reply {
-        is_error: true,
-        structured: failure.into_structured(),
-        notes: vec![note],
-        picture: None,
-    }
+    Reply { is_error: true, structured: failure.into_structured(), notes: vec![note], picture: None }
 }
 
 /// The caller knows the argument by its name here.

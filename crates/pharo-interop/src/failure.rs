@@ -34,11 +34,7 @@ pub(crate) enum Failure {
     /// An HTTP status other than success.
     HttpStatus { status: u16, body: String },
     /// The image side has no such endpoint, and says so with this HTTP status.
-    EndpointMissing {
-        path: &'static str,
-        extra: bool,
-        status: u16,
-    },
+    EndpointMissing { path: &'static str, extra: bool, status: u16 },
     /// Something answers, but not an interop server.
     WrongServer { content_type: String, body: String },
     /// Broken JSON, from what says it is JSON.
@@ -48,10 +44,7 @@ pub(crate) enum Failure {
     /// An error inside the image; `error` is an object, or a text from an old image side.
     Image { answer: Value },
     /// The result is not what this tool answers.
-    UnexpectedResult {
-        expected: &'static str,
-        answer: Value,
-    },
+    UnexpectedResult { expected: &'static str, answer: Value },
 }
 
 impl Failure {
@@ -95,10 +88,7 @@ impl Failure {
             }
             Self::Cancelled => "the call was cancelled".to_owned(),
             Self::AnswerTooLarge => {
-                format!(
-                    "the answer is larger than {} MiB",
-                    ANSWER_BYTES_MAX / 1024 / 1024
-                )
+                format!("the answer is larger than {} MiB", ANSWER_BYTES_MAX / 1024 / 1024)
             }
             Self::HttpStatus { status, .. } => format!("the answer has HTTP status {status}"),
             Self::EndpointMissing { path, .. } => {
@@ -196,9 +186,7 @@ impl Failure {
 /// The image's own words: `error` is a text, or an object with a description.
 fn description(answer: &Value) -> String {
     let error = answer.get("error").unwrap_or(&Value::Null);
-    let text = error
-        .as_str()
-        .or_else(|| error.get("description")?.as_str());
+    let text = error.as_str().or_else(|| error.get("description")?.as_str());
     match text {
         Some(text) if !text.is_empty() => text.to_owned(),
         _ => "the image reports an error without a description".to_owned(),

@@ -31,12 +31,7 @@ pub(crate) struct Image {
 impl Image {
     pub(crate) fn new(named: NamedImage) -> Self {
         let NamedImage { name, url } = named;
-        Self {
-            name,
-            url,
-            gate: Gate::default(),
-            client: client::Client::new(),
-        }
+        Self { name, url, gate: Gate::default(), client: client::Client::new() }
     }
 
     /// Sends one request and reads the whole answer.

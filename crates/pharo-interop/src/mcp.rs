@@ -7,8 +7,8 @@ use rmcp::{
     ErrorData, RoleServer, ServerHandler,
     model::{
         CallToolRequestParams, CallToolResponse, CallToolResult, ContentBlock, Implementation,
-        ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities,
-        ServerConfig, Tool, ToolAnnotations,
+        ListToolsResult, PaginatedRequestParams, ProgressNotificationParam, ServerCapabilities, ServerConfig,
+        Tool, ToolAnnotations,
     },
     service::RequestContext,
 };
@@ -40,21 +40,12 @@ pub(crate) struct Server {
 
 impl Server {
     pub(crate) fn new(desk: Desk) -> Self {
-        let tools = desk
-            .tools()
-            .map(|tool| (definition(tool, &desk), tool))
-            .collect();
-        Self {
-            desk: Arc::new(desk),
-            tools,
-        }
+        let tools = desk.tools().map(|tool| (definition(tool, &desk), tool)).collect();
+        Self { desk: Arc::new(desk), tools }
     }
 
     fn tool(&self, name: &str) -> Option<&'static tools::Tool> {
-        self.tools
-            .iter()
-            .find(|(definition, _)| definition.name == name)
-            .map(|(_, tool)| *tool)
+        self.tools.iter().find(|(definition, _)| definition.name == name).map(|(_, tool)| *tool)
     }
 }
 
@@ -72,11 +63,7 @@ impl ServerHandler for Server {
         _page: Option<PaginatedRequestParams>,
         _context: RequestContext<RoleServer>,
     ) -> Result<ListToolsResult, ErrorData> {
-        let tools = self
-            .tools
-            .iter()
-            .map(|(definition, _)| definition.clone())
-            .collect();
+        let tools = self.tools.iter().map(|(definition, _)| definition.clone()).collect();
         Ok(ListToolsResult::with_all_items(tools))
     }
 
@@ -96,11 +83,7 @@ impl ServerHandler for Server {
     }
 
     fn get_tool(&self, name: &str) -> Option<Tool> {
-        self.tools
-            .iter()
-            .map(|(definition, _)| definition)
-            .find(|tool| tool.name == name)
-            .cloned()
+        self.tools.iter().map(|(definition, _)| definition).find(|tool| tool.name == name).cloned()
     }
 }
 
@@ -131,16 +114,9 @@ fn result(reply: Reply) -> CallToolResult {
     } else {
         [json].into_iter().chain(notes).collect()
     };
-    content.extend(
-        reply
-            .picture
-            .map(|picture| ContentBlock::image(picture.0, "image/png")),
-    );
-    let mut result = if reply.is_error {
-        CallToolResult::error(content)
-    } else {
-        CallToolResult::success(content)
-    };
+    content.extend(reply.picture.map(|picture| ContentBlock::image(picture.0, "image/png")));
+    let mut result =
+        if reply.is_error { CallToolResult::error(content) } else { CallToolResult::success(content) };
     result.structured_content = Some(reply.structured);
     result
 }
@@ -152,10 +128,7 @@ fn json_text(structured: &Value) -> String {
     if json.len() <= TEXT_BYTES_MAX {
         return json;
     }
-    format!(
-        "{} bytes of JSON, only in the structured content",
-        json.len()
-    )
+    format!("{} bytes of JSON, only in the structured content", json.len())
 }
 
 fn definition(tool: &tools::Tool, desk: &Desk) -> Tool {
@@ -165,12 +138,8 @@ fn definition(tool: &tools::Tool, desk: &Desk) -> Tool {
         .destructive(hints.destructive)
         .idempotent(hints.idempotent)
         .open_world(hints.open_world);
-    Tool::new(
-        tool.name,
-        tool.description,
-        tools::input_schema(tool, desk.images()),
-    )
-    .with_title(tool.title)
-    .with_raw_output_schema(Arc::new(tools::output_schema(tool)))
-    .with_annotations(annotations)
+    Tool::new(tool.name, tool.description, tools::input_schema(tool, desk.images()))
+        .with_title(tool.title)
+        .with_raw_output_schema(Arc::new(tools::output_schema(tool)))
+        .with_annotations(annotations)
 }

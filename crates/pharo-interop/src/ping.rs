@@ -28,11 +28,7 @@ pub(crate) async fn ping(image: &Image, may_evaluate: bool) -> Result<Value, Fai
     let started = Instant::now();
     let settings = probe(image, "get_settings", vec![]).await?;
     let round_trip = started.elapsed();
-    let version = if may_evaluate {
-        version(image).await
-    } else {
-        Value::Null
-    };
+    let version = if may_evaluate { version(image).await } else { Value::Null };
     let unknown_class = probe(image, "get_class_comment", vec![("class_name", json!(""))]).await;
     let transcript = offers(image, "poll_transcript", vec![("since", json!(0))]).await;
     let inspect = offers(image, "inspect_ref", vec![("ref", json!(0))]).await;
@@ -67,10 +63,7 @@ async fn version(image: &Image) -> Value {
 
 /// An endpoint that answers with an error is there all the same.
 async fn offers(image: &Image, tool: &str, parameters: Vec<(&'static str, Value)>) -> bool {
-    matches!(
-        probe(image, tool, parameters).await,
-        Ok(_) | Err(Failure::Image { .. })
-    )
+    matches!(probe(image, tool, parameters).await, Ok(_) | Err(Failure::Image { .. }))
 }
 
 /// Old image sides report errors as plain texts.
@@ -79,21 +72,13 @@ fn error_form(outcome: &Result<Value, Failure>) -> &'static str {
         Err(Failure::Image { answer }) if answer.get("error").is_some_and(Value::is_string) => {
             "plain text (image side of version 1)"
         }
-        Err(Failure::Image { .. }) => {
-            "with stack trace and receiver (image side of version 2 or later)"
-        }
+        Err(Failure::Image { .. }) => "with stack trace and receiver (image side of version 2 or later)",
         _ => "unknown",
     }
 }
 
-async fn probe(
-    image: &Image,
-    tool: &str,
-    parameters: Vec<(&'static str, Value)>,
-) -> Result<Value, Failure> {
-    let late = Failure::TimeLimit {
-        limit: PROBE_TIME_MAX,
-    };
+async fn probe(image: &Image, tool: &str, parameters: Vec<(&'static str, Value)>) -> Result<Value, Failure> {
+    let late = Failure::TimeLimit { limit: PROBE_TIME_MAX };
     let Some((tool, encoding, path)) = endpoint_of(tool) else {
         return Err(late);
     };

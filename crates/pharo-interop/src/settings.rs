@@ -93,18 +93,13 @@ fn images(
         return Ok(vec![image_from_environment(variable)?]);
     }
     if named.len() > IMAGES_MAX {
-        return Err(SettingsFault(format!(
-            "--image can be given at most {IMAGES_MAX} times"
-        )));
+        return Err(SettingsFault(format!("--image can be given at most {IMAGES_MAX} times")));
     }
     let mut images = Vec::<NamedImage>::new();
     for text in named {
         let image = named_image(text)?;
         if images.iter().any(|earlier| earlier.name == image.name) {
-            return Err(SettingsFault(format!(
-                "--image names `{}` twice",
-                image.name
-            )));
+            return Err(SettingsFault(format!("--image names `{}` twice", image.name)));
         }
         images.push(image);
     }
@@ -126,9 +121,7 @@ fn named_image(text: &str) -> Result<NamedImage, SettingsFault> {
     image(name, url, "--image")
 }
 
-fn image_from_environment(
-    variable: impl Fn(&str) -> Option<String>,
-) -> Result<NamedImage, SettingsFault> {
+fn image_from_environment(variable: impl Fn(&str) -> Option<String>) -> Result<NamedImage, SettingsFault> {
     if let Some(url) = variable("PHARO_SIS_URL") {
         return image(DEFAULT_IMAGE_NAME, &url, "PHARO_SIS_URL");
     }
@@ -137,24 +130,15 @@ fn image_from_environment(
         .find_map(|name| Some((name, variable(name)?)))
         .unwrap_or(("the default", DEFAULT_PORT.to_owned()));
     match port.trim().parse::<u16>() {
-        Ok(number) if number > 0 => image(
-            DEFAULT_IMAGE_NAME,
-            &format!("http://localhost:{number}"),
-            source,
-        ),
-        _ => Err(SettingsFault(format!(
-            "{source} is `{port}`; give a port from 1 to 65535"
-        ))),
+        Ok(number) if number > 0 => image(DEFAULT_IMAGE_NAME, &format!("http://localhost:{number}"), source),
+        _ => Err(SettingsFault(format!("{source} is `{port}`; give a port from 1 to 65535"))),
     }
 }
 
 fn image(name: &str, url: &str, source: &str) -> Result<NamedImage, SettingsFault> {
     let url = ImageUrl::parse(url.trim())
         .map_err(|problem| SettingsFault(format!("{source}: `{url}` {problem}")))?;
-    Ok(NamedImage {
-        name: name.to_owned(),
-        url,
-    })
+    Ok(NamedImage { name: name.to_owned(), url })
 }
 
 fn listener(
@@ -173,12 +157,7 @@ fn listener(
     for origin in &command_line.origins {
         check_origin(origin)?;
     }
-    Ok(Some(Listener {
-        address,
-        token,
-        hosts: command_line.hosts,
-        origins: command_line.origins,
-    }))
+    Ok(Some(Listener { address, token, hosts: command_line.hosts, origins: command_line.origins }))
 }
 
 fn token(
@@ -187,24 +166,17 @@ fn token(
 ) -> Result<Option<Token>, SettingsFault> {
     if let Some(file) = file {
         let text = std::fs::read_to_string(file).map_err(|fault| {
-            SettingsFault(format!(
-                "--token-file `{}` cannot be read: {fault}",
-                file.display()
-            ))
+            SettingsFault(format!("--token-file `{}` cannot be read: {fault}", file.display()))
         })?;
         let first_line = text.lines().next().unwrap_or_default();
         return Token::checked(first_line, "--token-file").map(Some);
     }
-    variable("PHARO_MCP_TOKEN")
-        .map(|text| Token::checked(&text, "PHARO_MCP_TOKEN"))
-        .transpose()
+    variable("PHARO_MCP_TOKEN").map(|text| Token::checked(&text, "PHARO_MCP_TOKEN")).transpose()
 }
 
 /// An origin without a scheme would be dropped silently further down.
 fn check_origin(origin: &str) -> Result<(), SettingsFault> {
-    let authority = origin
-        .strip_prefix("http://")
-        .or_else(|| origin.strip_prefix("https://"));
+    let authority = origin.strip_prefix("http://").or_else(|| origin.strip_prefix("https://"));
     match authority {
         Some(authority) if !authority.is_empty() && !authority.contains('/') => Ok(()),
         _ => Err(SettingsFault(format!(
@@ -222,18 +194,13 @@ mod tests {
     fn collect(flags: &[&str], environment: &[(&str, &str)]) -> Result<Settings, String> {
         let line = CommandLine::try_parse_from([&["pharo-interop-mcp"], flags].concat()).unwrap();
         Settings::collect(line, |name| {
-            environment
-                .iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| (*value).to_owned())
+            environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         })
         .map_err(|fault| fault.to_string())
     }
 
     fn url(flags: &[&str], environment: &[(&str, &str)]) -> String {
-        collect(flags, environment).unwrap().images[0]
-            .url
-            .to_string()
+        collect(flags, environment).unwrap().images[0].url.to_string()
     }
 
     fn check_refused(flags: &[&str], environment: &[(&str, &str)], part: &str) {
@@ -243,15 +210,9 @@ mod tests {
 
     #[test]
     fn the_image_comes_from_the_flag_then_the_url_then_the_ports() {
-        let all = [
-            ("PHARO_SIS_URL", "http://127.0.0.1:1111"),
-            ("SIS_PORT", "2222"),
-            ("PHARO_SIS_PORT", "3333"),
-        ];
-        assert_eq!(
-            url(&["--image", "a=http://[::1]:4444"], &all),
-            "http://[::1]:4444"
-        );
+        let all =
+            [("PHARO_SIS_URL", "http://127.0.0.1:1111"), ("SIS_PORT", "2222"), ("PHARO_SIS_PORT", "3333")];
+        assert_eq!(url(&["--image", "a=http://[::1]:4444"], &all), "http://[::1]:4444");
         assert_eq!(url(&[], &all), "http://127.0.0.1:1111");
         assert_eq!(url(&[], &all[1..]), "http://localhost:2222");
         assert_eq!(url(&[], &all[2..]), "http://localhost:3333");
@@ -263,45 +224,21 @@ mod tests {
         check_refused(&["--image", "dev"], &[], "NAME=URL");
         check_refused(&["--image", "a b=http://localhost"], &[], "name `a b`");
         check_refused(&["--image", "=http://localhost"], &[], "name ``");
-        check_refused(
-            &["--image", "a=http://x", "--image", "a=http://y"],
-            &[],
-            "`a` twice",
-        );
+        check_refused(&["--image", "a=http://x", "--image", "a=http://y"], &[], "`a` twice");
         check_refused(&["--image", "a=https://localhost"], &[], "http://");
         check_refused(&[], &[("SIS_PORT", "0")], "SIS_PORT is `0`");
-        check_refused(
-            &[],
-            &[("PHARO_SIS_PORT", "eighty")],
-            "PHARO_SIS_PORT is `eighty`",
-        );
+        check_refused(&[], &[("PHARO_SIS_PORT", "eighty")], "PHARO_SIS_PORT is `eighty`");
         check_refused(&[], &[("PHARO_SIS_URL", "localhost:8086")], "PHARO_SIS_URL");
     }
 
     #[test]
     fn a_listener_beyond_loopback_needs_a_token() {
         check_refused(&["--http", "0.0.0.0:9001"], &[], "PHARO_MCP_TOKEN");
-        check_refused(
-            &["--http", "0.0.0.0:9001"],
-            &[("PHARO_MCP_TOKEN", "short")],
-            "at least 16",
-        );
+        check_refused(&["--http", "0.0.0.0:9001"], &[("PHARO_MCP_TOKEN", "short")], "at least 16");
         let token = [("PHARO_MCP_TOKEN", "0123456789abcdef")];
         let settings = collect(&["--http", "0.0.0.0:9001"], &token).unwrap();
-        assert!(
-            settings
-                .listener
-                .unwrap()
-                .token
-                .unwrap()
-                .matches(b"0123456789abcdef")
-        );
-        assert!(
-            collect(&["--http", "127.0.0.1:0"], &[])
-                .unwrap()
-                .listener
-                .is_some()
-        );
+        assert!(settings.listener.unwrap().token.unwrap().matches(b"0123456789abcdef"));
+        assert!(collect(&["--http", "127.0.0.1:0"], &[]).unwrap().listener.is_some());
     }
 
     #[test]
@@ -313,10 +250,6 @@ mod tests {
 
     #[test]
     fn an_origin_needs_a_scheme() {
-        check_refused(
-            &["--http", "127.0.0.1:0", "--allow-origin", "app.example"],
-            &[],
-            "scheme",
-        );
+        check_refused(&["--http", "127.0.0.1:0", "--allow-origin", "app.example"], &[], "scheme");
     }
 }

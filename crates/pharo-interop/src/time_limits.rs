@@ -46,17 +46,12 @@ pub(crate) struct TimeLimits {
 
 impl TimeLimits {
     /// Reads `PHARO_MCP_TIMEOUT` and `PHARO_MCP_TIMEOUT_TOOL` for each tool.
-    pub(crate) fn from_environment(
-        variable: impl Fn(&str) -> Option<String>,
-    ) -> Result<Self, SettingsFault> {
+    pub(crate) fn from_environment(variable: impl Fn(&str) -> Option<String>) -> Result<Self, SettingsFault> {
         let read = |name: &str| match variable(name) {
             Some(text) => seconds(name, &text).map(Some),
             None => Ok(None),
         };
-        let mut limits = Self {
-            every_tool: read(EVERY_TOOL)?,
-            by_tool: BTreeMap::new(),
-        };
+        let mut limits = Self { every_tool: read(EVERY_TOOL)?, by_tool: BTreeMap::new() };
         for tool in tools::all() {
             if let Some(limit) = read(&variable_of(tool))? {
                 limits.by_tool.insert(tool.name, limit);
@@ -91,10 +86,7 @@ mod tests {
 
     fn limit(environment: &[(&str, &str)], tool: &str, asked: Option<u64>) -> u64 {
         let variable = |name: &str| {
-            environment
-                .iter()
-                .find(|(key, _)| *key == name)
-                .map(|(_, value)| (*value).to_owned())
+            environment.iter().find(|(key, _)| *key == name).map(|(_, value)| (*value).to_owned())
         };
         let limits = TimeLimits::from_environment(variable).unwrap();
         limits.of(tools::named(tool).unwrap(), asked).as_secs()
@@ -116,12 +108,7 @@ mod tests {
             let fault = TimeLimits::from_environment(|name| {
                 (name == "PHARO_MCP_TIMEOUT_RUN_CLASS_TEST").then(|| text.to_owned())
             });
-            assert!(
-                fault
-                    .unwrap_err()
-                    .to_string()
-                    .contains("PHARO_MCP_TIMEOUT_RUN_CLASS_TEST")
-            );
+            assert!(fault.unwrap_err().to_string().contains("PHARO_MCP_TIMEOUT_RUN_CLASS_TEST"));
         }
     }
 }

@@ -38,33 +38,13 @@ pub(crate) struct Hints {
 }
 
 impl Hints {
-    const READS: Self = Self {
-        read_only: true,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const READS: Self = Self { read_only: true, destructive: false, idempotent: true, open_world: false };
     /// Runs code that the caller, or the image, brings: anything may happen.
-    const RUNS_CODE: Self = Self {
-        read_only: false,
-        destructive: true,
-        idempotent: false,
-        open_world: true,
-    };
+    const RUNS_CODE: Self = Self { read_only: false, destructive: true, idempotent: false, open_world: true };
     /// Replaces what was there; doing it twice is doing it once.
-    const REPLACES: Self = Self {
-        read_only: false,
-        destructive: true,
-        idempotent: true,
-        open_world: false,
-    };
+    const REPLACES: Self = Self { read_only: false, destructive: true, idempotent: true, open_world: false };
     /// Changes what can be changed back.
-    const ADJUSTS: Self = Self {
-        read_only: false,
-        destructive: false,
-        idempotent: true,
-        open_world: false,
-    };
+    const ADJUSTS: Self = Self { read_only: false, destructive: false, idempotent: true, open_world: false };
 }
 
 /// Where a call goes.
@@ -110,16 +90,8 @@ impl ResultKind {
     /// Whether `offset` and `limit` apply.
     pub(crate) fn paging(self) -> Option<Paging> {
         match self {
-            Self::Source => Some(Paging {
-                unit: "characters",
-                default: 50_000,
-                max: 200_000,
-            }),
-            Self::Names | Self::Methods => Some(Paging {
-                unit: "entries",
-                default: 1_000,
-                max: 5_000,
-            }),
+            Self::Source => Some(Paging { unit: "characters", default: 50_000, max: 200_000 }),
+            Self::Names | Self::Methods => Some(Paging { unit: "entries", default: 1_000, max: 5_000 }),
             _ => None,
         }
     }
@@ -135,9 +107,7 @@ pub(crate) struct Paging {
 
 /// All tools, in the order in which they are listed.
 pub(crate) fn all() -> impl Iterator<Item = &'static Tool> {
-    [reading::TOOLS, changing::TOOLS, extra::TOOLS]
-        .into_iter()
-        .flatten()
+    [reading::TOOLS, changing::TOOLS, extra::TOOLS].into_iter().flatten()
 }
 
 #[cfg(test)]
@@ -165,25 +135,15 @@ mod tests {
     #[test]
     fn a_tool_that_reads_is_never_called_destructive_or_open() {
         for tool in all().filter(|tool| tool.hints.read_only) {
-            assert!(
-                !tool.hints.destructive && !tool.hints.open_world,
-                "{}",
-                tool.name
-            );
+            assert!(!tool.hints.destructive && !tool.hints.open_world, "{}", tool.name);
         }
     }
 
     #[test]
     fn an_alias_differs_from_its_tool_in_words_only() {
         let (tool, alias) = (named("eval").unwrap(), named("eval_code").unwrap());
-        assert_eq!(
-            format!("{:?}", tool.endpoint),
-            format!("{:?}", alias.endpoint)
-        );
-        assert_eq!(
-            format!("{:?}", tool.arguments),
-            format!("{:?}", alias.arguments)
-        );
+        assert_eq!(format!("{:?}", tool.endpoint), format!("{:?}", alias.endpoint));
+        assert_eq!(format!("{:?}", tool.arguments), format!("{:?}", alias.arguments));
         assert_eq!(format!("{:?}", tool.hints), format!("{:?}", alias.hints));
     }
 }

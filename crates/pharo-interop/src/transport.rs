@@ -11,11 +11,7 @@ use crate::{call::Desk, console::say, mcp::Server, settings::Settings};
 
 /// Serves until the end. The error is a sentence for the user.
 pub async fn serve(mut settings: Settings) -> Result<(), String> {
-    for image in settings
-        .images
-        .iter()
-        .filter(|image| !image.url.is_loopback())
-    {
+    for image in settings.images.iter().filter(|image| !image.url.is_loopback()) {
         say(&format!(
             "warning: image `{}` at {} is on another machine; the way there has neither encryption nor authentication",
             image.name, image.url

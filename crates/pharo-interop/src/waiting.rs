@@ -71,11 +71,7 @@ pub(crate) async fn wait<T>(
 }
 
 fn late(asked: &Asked, limit: Duration) -> Failure {
-    if asked.is_set() {
-        Failure::TimeLimit { limit }
-    } else {
-        Failure::StillQueued { limit }
-    }
+    if asked.is_set() { Failure::TimeLimit { limit } } else { Failure::StillQueued { limit } }
 }
 
 fn message(asked: &Asked) -> &'static str {

@@ -60,14 +60,7 @@ mod tests {
     /// `page` says where the part lies; nothing of it when it is the whole.
     fn check(result: Value, offset: u64, limit: u64, kept: Value, next: Option<u64>) {
         let mut answer = json!({"success": true, "result": result});
-        let note = take_page(
-            &mut answer,
-            Page {
-                offset,
-                limit,
-                unit: "entries",
-            },
-        );
+        let note = take_page(&mut answer, Page { offset, limit, unit: "entries" });
         assert_eq!(answer["result"], kept);
         assert_eq!(answer.get("page").is_some(), kept != result);
         assert_eq!(answer["page"]["next_offset"], json!(next));
@@ -94,17 +87,7 @@ mod tests {
     #[test]
     fn what_has_no_length_is_left_alone() {
         let mut answer = json!({"success": true, "result": null});
-        assert_eq!(
-            take_page(
-                &mut answer,
-                Page {
-                    offset: 0,
-                    limit: 1,
-                    unit: "characters"
-                }
-            ),
-            None
-        );
+        assert_eq!(take_page(&mut answer, Page { offset: 0, limit: 1, unit: "characters" }), None);
         assert_eq!(answer, json!({"success": true, "result": null}));
     }
 }

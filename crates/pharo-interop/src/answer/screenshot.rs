@@ -34,9 +34,7 @@ pub(crate) async fn picture(answer: &Value, image: &ImageUrl) -> Option<Result<P
         Err("the image runs on another machine".to_owned())
     };
     Some(picture.map_err(|reason| {
-        format!(
-            "the screenshot is the file `{path}` on the image's machine; no picture here: {reason}"
-        )
+        format!("the screenshot is the file `{path}` on the image's machine; no picture here: {reason}")
     }))
 }
 
@@ -49,15 +47,9 @@ async fn read(path: &Path) -> Result<Picture, String> {
     }
     let file = tokio::fs::File::open(path).await.map_err(unreadable)?;
     let mut bytes = Vec::new();
-    file.take(PICTURE_BYTES_MAX + 1)
-        .read_to_end(&mut bytes)
-        .await
-        .map_err(unreadable)?;
+    file.take(PICTURE_BYTES_MAX + 1).read_to_end(&mut bytes).await.map_err(unreadable)?;
     if bytes.len() as u64 > PICTURE_BYTES_MAX {
-        return Err(format!(
-            "it is larger than {} MiB",
-            PICTURE_BYTES_MAX / 1024 / 1024
-        ));
+        return Err(format!("it is larger than {} MiB", PICTURE_BYTES_MAX / 1024 / 1024));
     }
     check_png(&bytes)?;
     Ok(Picture(BASE64_STANDARD.encode(bytes)))
@@ -76,9 +68,7 @@ fn check_png(bytes: &[u8]) -> Result<(), String> {
     if sane.contains(&width) && sane.contains(&height) {
         Ok(())
     } else {
-        Err(format!(
-            "its size of {width} by {height} is not that of a screen"
-        ))
+        Err(format!("its size of {width} by {height} is not that of a screen"))
     }
 }
 
@@ -87,13 +77,7 @@ mod tests {
     use super::*;
 
     fn png(width: u32, height: u32) -> Vec<u8> {
-        [
-            PNG_BEGINNING,
-            &width.to_be_bytes(),
-            &height.to_be_bytes(),
-            b"rest",
-        ]
-        .concat()
+        [PNG_BEGINNING, &width.to_be_bytes(), &height.to_be_bytes(), b"rest"].concat()
     }
 
     #[test]

@@ -23,15 +23,8 @@ pub(crate) fn test_report(text: &str) -> Option<Value> {
 }
 
 fn counts(text: &str) -> Map<String, Value> {
-    if text
-        .trim_start()
-        .to_ascii_lowercase()
-        .starts_with("no tests ran")
-    {
-        return Map::from_iter([
-            ("ran".to_owned(), json!(0)),
-            ("passed".to_owned(), json!(0)),
-        ]);
+    if text.trim_start().to_ascii_lowercase().starts_with("no tests ran") {
+        return Map::from_iter([("ran".to_owned(), json!(0)), ("passed".to_owned(), json!(0))]);
     }
     text.split([',', '\r', '\n']).map_while(count).collect()
 }
@@ -41,9 +34,7 @@ fn count(part: &str) -> Option<(String, Value)> {
     let (number, words) = part.trim().split_once(' ')?;
     let number: u64 = number.parse().ok()?;
     let words = words.trim();
-    let only_words = words
-        .chars()
-        .all(|character| character.is_ascii_alphabetic() || character == ' ');
+    let only_words = words.chars().all(|character| character.is_ascii_alphabetic() || character == ' ');
     (only_words && !words.is_empty()).then(|| (count_name(words), number.into()))
 }
 
@@ -66,10 +57,7 @@ fn count_name(words: &str) -> String {
 fn all_passed(counts: &Map<String, Value>) -> Option<bool> {
     let count = |name: &str| counts.get(name).and_then(Value::as_u64);
     let bad = ["failures", "errors", "unexpected_passes"];
-    if bad
-        .into_iter()
-        .any(|name| count(name).is_some_and(|number| number > 0))
-    {
+    if bad.into_iter().any(|name| count(name).is_some_and(|number| number > 0)) {
         return Some(false);
     }
     let fine = count("passed")? + count("expected_failures").unwrap_or(0);
@@ -108,19 +96,13 @@ mod tests {
     fn shorter_and_other_texts_give_what_they_have() {
         let all_passed = |text| test_report(text).map(|report| report["all_passed"].clone());
         assert_eq!(all_passed("2 ran, 2 passed, "), Some(json!(true)));
-        assert_eq!(
-            all_passed("3 run, 2 passes, 1 failures, 0 errors"),
-            Some(json!(false))
-        );
+        assert_eq!(all_passed("3 run, 2 passes, 1 failures, 0 errors"), Some(json!(false)));
         assert_eq!(
             all_passed("3 ran, 2 passed, 0 skipped, 1 expected failure, 0 failures"),
             Some(json!(true))
         );
         assert_eq!(all_passed("3 ran"), Some(Value::Null));
-        assert_eq!(
-            all_passed("No tests ran\rFailures:\r\rErrors:\r"),
-            Some(json!(true))
-        );
+        assert_eq!(all_passed("No tests ran\rFailures:\r\rErrors:\r"), Some(json!(true)));
         assert_eq!(all_passed("all is well"), None);
         assert_eq!(all_passed(""), None);
     }

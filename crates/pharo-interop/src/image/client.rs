@@ -44,11 +44,7 @@ impl Client {
         Self(client)
     }
 
-    pub(super) async fn ask(
-        &self,
-        url: &ImageUrl,
-        request: &WireRequest,
-    ) -> Result<RawAnswer, Failure> {
+    pub(super) async fn ask(&self, url: &ImageUrl, request: &WireRequest) -> Result<RawAnswer, Failure> {
         let answer = self
             .0
             .request(http_request(url, request)?)
@@ -60,67 +56,47 @@ impl Client {
             .get(header::CONTENT_TYPE)
             .map(|value| String::from_utf8_lossy(value.as_bytes()).into_owned())
             .unwrap_or_default();
-        Ok(RawAnswer {
-            status: head.status,
-            content_type,
-            body: whole(body).await?,
-        })
+        Ok(RawAnswer { status: head.status, content_type, body: whole(body).await? })
     }
 }
 
 fn http_request(url: &ImageUrl, request: &WireRequest) -> Result<Request<Full<Bytes>>, Failure> {
-    let builder = Request::builder()
-        .uri(format!("{url}{}", request.target))
-        .header(header::ACCEPT, "application/json");
+    let builder =
+        Request::builder().uri(format!("{url}{}", request.target)).header(header::ACCEPT, "application/json");
     let builder = match request.encoding {
         Encoding::Query => builder.method(Method::GET),
-        Encoding::Body => builder
-            .method(Method::POST)
-            .header(header::CONTENT_TYPE, "application/json"),
+        Encoding::Body => builder.method(Method::POST).header(header::CONTENT_TYPE, "application/json"),
     };
     builder
         .body(Full::new(request.body.clone()))
-        .map_err(|fault| Failure::Unreachable {
-            reason: fault.to_string(),
-        })
+        .map_err(|fault| Failure::Unreachable { reason: fault.to_string() })
 }
 
 async fn whole(body: Incoming) -> Result<Bytes, Failure> {
     match Limited::new(body, ANSWER_BYTES_MAX).collect().await {
         Ok(collected) => Ok(collected.to_bytes()),
         Err(fault) if fault.is::<LengthLimitError>() => Err(Failure::AnswerTooLarge),
-        Err(fault) => Err(Failure::ConnectionLost {
-            reason: innermost(fault.as_ref()),
-        }),
+        Err(fault) => Err(Failure::ConnectionLost { reason: innermost(fault.as_ref()) }),
     }
 }
 
 fn connection_failure(fault: &(dyn Error + 'static), connecting: bool) -> Failure {
     if !connecting {
-        return Failure::ConnectionLost {
-            reason: innermost(fault),
-        };
+        return Failure::ConnectionLost { reason: innermost(fault) };
     }
     match io_kind(fault) {
         Some(ErrorKind::ConnectionRefused) => Failure::Refused,
-        _ => Failure::Unreachable {
-            reason: innermost(fault),
-        },
+        _ => Failure::Unreachable { reason: innermost(fault) },
     }
 }
 
 fn io_kind(fault: &(dyn Error + 'static)) -> Option<ErrorKind> {
-    causes(fault)
-        .find_map(|cause| cause.downcast_ref::<std::io::Error>())
-        .map(std::io::Error::kind)
+    causes(fault).find_map(|cause| cause.downcast_ref::<std::io::Error>()).map(std::io::Error::kind)
 }
 
 /// The innermost cause says what happened; the outer ones only where.
 fn innermost(fault: &(dyn Error + 'static)) -> String {
-    causes(fault)
-        .last()
-        .map(ToString::to_string)
-        .unwrap_or_default()
+    causes(fault).last().map(ToString::to_string).unwrap_or_default()
 }
 
 fn causes<'fault>(

@@ -51,25 +51,15 @@ impl Default for Gate {
 impl Gate {
     /// Waits for a place. Dropping the future gives the place in the queue back.
     pub(crate) async fn enter(&self, tool: &'static str) -> Result<InFlight<'_>, Failure> {
-        let busy = || Failure::QueueFull {
-            waiting: CALLS_WAITING_MAX,
-        };
+        let busy = || Failure::QueueFull { waiting: CALLS_WAITING_MAX };
         let admitted = self.admitted.try_acquire().map_err(|_| busy())?;
         let running = self.running.acquire().await.map_err(|_| busy())?;
-        Ok(InFlight {
-            gate: self,
-            tool,
-            answered: false,
-            _admitted: admitted,
-            _running: running,
-        })
+        Ok(InFlight { gate: self, tool, answered: false, _admitted: admitted, _running: running })
     }
 
     /// A place for a ping, at once or not at all.
     pub(crate) fn enter_ping(&self) -> Result<SemaphorePermit<'_>, Failure> {
-        self.pings.try_acquire().map_err(|_| Failure::QueueFull {
-            waiting: PINGS_AT_ONCE_MAX,
-        })
+        self.pings.try_acquire().map_err(|_| Failure::QueueFull { waiting: PINGS_AT_ONCE_MAX })
     }
 
     /// The calls given up so far, newest first.
@@ -83,10 +73,7 @@ impl Gate {
         if given_up.len() == GIVEN_UP_MAX {
             given_up.pop_front();
         }
-        given_up.push_back(GivenUp {
-            tool,
-            since: Instant::now(),
-        });
+        given_up.push_back(GivenUp { tool, since: Instant::now() });
     }
 }
 
@@ -127,22 +114,14 @@ mod tests {
         for _ in 0..CALLS_AT_ONCE_MAX {
             under_way.push(gate.enter("eval").await.unwrap());
         }
-        let mut waiting: Vec<_> = (0..CALLS_WAITING_MAX)
-            .map(|_| Box::pin(gate.enter("eval")))
-            .collect();
+        let mut waiting: Vec<_> = (0..CALLS_WAITING_MAX).map(|_| Box::pin(gate.enter("eval"))).collect();
         for call in &mut waiting {
             assert!(matches!(futures_poll(call.as_mut()), Poll::Pending));
         }
-        assert!(matches!(
-            gate.enter("eval").await,
-            Err(Failure::QueueFull { .. })
-        ));
+        assert!(matches!(gate.enter("eval").await, Err(Failure::QueueFull { .. })));
 
         waiting.truncate(CALLS_WAITING_MAX - 1);
-        assert!(matches!(
-            futures_poll(Box::pin(gate.enter("eval")).as_mut()),
-            Poll::Pending
-        ));
+        assert!(matches!(futures_poll(Box::pin(gate.enter("eval")).as_mut()), Poll::Pending));
     }
 
     #[tokio::test]
@@ -160,9 +139,7 @@ mod tests {
     #[test]
     fn pings_have_a_few_places_of_their_own() {
         let gate = Gate::default();
-        let places: Vec<_> = (0..PINGS_AT_ONCE_MAX)
-            .map(|_| gate.enter_ping().unwrap())
-            .collect();
+        let places: Vec<_> = (0..PINGS_AT_ONCE_MAX).map(|_| gate.enter_ping().unwrap()).collect();
         assert!(matches!(gate.enter_ping(), Err(Failure::QueueFull { .. })));
         drop(places);
         assert!(gate.enter_ping().is_ok());

@@ -14,9 +14,7 @@ pub(crate) struct ImageUrl {
 impl ImageUrl {
     /// The problem comes back as the end of a sentence that begins with the URL.
     pub(crate) fn parse(text: &str) -> Result<Self, &'static str> {
-        let uri: Uri = text
-            .parse()
-            .map_err(|_| "is not a URL; give one like http://localhost:8086")?;
+        let uri: Uri = text.parse().map_err(|_| "is not a URL; give one like http://localhost:8086")?;
         match uri.scheme_str() {
             Some("http") => {}
             Some("https") => {
@@ -30,10 +28,7 @@ impl ImageUrl {
         if authority.as_str().contains('@') {
             return Err("contains a user name; images know no authentication");
         }
-        let after_host = authority
-            .as_str()
-            .strip_prefix(authority.host())
-            .unwrap_or_default();
+        let after_host = authority.as_str().strip_prefix(authority.host()).unwrap_or_default();
         if !after_host.is_empty() && authority.port_u16().is_none_or(|port| port == 0) {
             return Err("has a port that is no number from 1 to 65535");
         }
@@ -41,10 +36,7 @@ impl ImageUrl {
             return Err("must end after the path; leave out `?` and `#`");
         }
         let path = uri.path().trim_end_matches('/');
-        Ok(Self {
-            text: format!("http://{authority}{path}"),
-            loopback: is_loopback(authority.host()),
-        })
+        Ok(Self { text: format!("http://{authority}{path}"), loopback: is_loopback(authority.host()) })
     }
 
     /// Whether the image runs on this machine, so that its paths are ours too.
@@ -62,9 +54,7 @@ impl fmt::Display for ImageUrl {
 fn is_loopback(host: &str) -> bool {
     let bare = host.trim_start_matches('[').trim_end_matches(']');
     bare.eq_ignore_ascii_case("localhost")
-        || bare
-            .parse::<IpAddr>()
-            .is_ok_and(|address| address.is_loopback())
+        || bare.parse::<IpAddr>().is_ok_and(|address| address.is_loopback())
 }
 
 #[cfg(test)]
@@ -73,18 +63,12 @@ mod tests {
 
     fn check(text: &str, kept: &str, loopback: bool) {
         let url = ImageUrl::parse(text).unwrap();
-        assert_eq!(
-            (url.to_string().as_str(), url.is_loopback()),
-            (kept, loopback)
-        );
+        assert_eq!((url.to_string().as_str(), url.is_loopback()), (kept, loopback));
     }
 
     fn check_refused(text: &str, part: &str) {
         let problem = ImageUrl::parse(text).unwrap_err();
-        assert!(
-            problem.contains(part),
-            "`{problem}` does not contain `{part}`"
-        );
+        assert!(problem.contains(part), "`{problem}` does not contain `{part}`");
     }
 
     #[test]
@@ -93,16 +77,8 @@ mod tests {
         check("http://localhost:8086/", "http://localhost:8086", true);
         check("http://127.0.0.9/sis/", "http://127.0.0.9/sis", true);
         check("http://[::1]:80", "http://[::1]:80", true);
-        check(
-            "http://images.example:8086",
-            "http://images.example:8086",
-            false,
-        );
-        check(
-            "http://localhost.example",
-            "http://localhost.example",
-            false,
-        );
+        check("http://images.example:8086", "http://images.example:8086", false);
+        check("http://localhost.example", "http://localhost.example", false);
     }
 
     #[test]

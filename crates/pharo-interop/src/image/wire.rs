@@ -5,11 +5,7 @@ use percent_encoding::{AsciiSet, NON_ALPHANUMERIC, utf8_percent_encode};
 use serde_json::{Map, Value};
 
 /// Everything but the unreserved characters: `+` would otherwise arrive as a blank.
-const ENCODED: &AsciiSet = &NON_ALPHANUMERIC
-    .remove(b'-')
-    .remove(b'.')
-    .remove(b'_')
-    .remove(b'~');
+const ENCODED: &AsciiSet = &NON_ALPHANUMERIC.remove(b'-').remove(b'.').remove(b'_').remove(b'~');
 
 /// The longest path with its query; beyond it the HTTP library, and many servers, refuse.
 const TARGET_BYTES_MAX: usize = 60_000;
@@ -59,23 +55,14 @@ impl WireRequest {
             target.extend(utf8_percent_encode(&as_text(value), ENCODED));
         }
         if target.len() > TARGET_BYTES_MAX {
-            return Err(TooLong {
-                parameter: longest(parameters),
-                bytes_max: TARGET_BYTES_MAX,
-            });
+            return Err(TooLong { parameter: longest(parameters), bytes_max: TARGET_BYTES_MAX });
         }
-        Ok(Self {
-            encoding: Encoding::Query,
-            target,
-            body: Bytes::new(),
-        })
+        Ok(Self { encoding: Encoding::Query, target, body: Bytes::new() })
     }
 
     fn body(path: &str, parameters: Vec<(&'static str, Value)>) -> Self {
-        let object: Map<String, Value> = parameters
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect();
+        let object: Map<String, Value> =
+            parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect();
         Self {
             encoding: Encoding::Body,
             target: path.to_owned(),
@@ -93,10 +80,7 @@ fn as_text(value: &Value) -> String {
 }
 
 fn longest(parameters: &[(&'static str, Value)]) -> &'static str {
-    parameters
-        .iter()
-        .max_by_key(|(_, value)| as_text(value).len())
-        .map_or("", |(name, _)| *name)
+    parameters.iter().max_by_key(|(_, value)| as_text(value).len()).map_or("", |(name, _)| *name)
 }
 
 #[cfg(test)]
@@ -110,10 +94,7 @@ mod tests {
         let request = WireRequest::new(
             Encoding::Query,
             "/x",
-            vec![
-                ("q", json!("!#$&'()*+,/:;=?@[] %\"<>\\^`{|}é-._~")),
-                ("flag", json!(true)),
-            ],
+            vec![("q", json!("!#$&'()*+,/:;=?@[] %\"<>\\^`{|}é-._~")), ("flag", json!(true))],
         )
         .unwrap();
         assert_eq!(
@@ -124,11 +105,7 @@ mod tests {
 
     #[test]
     fn a_body_keeps_the_kind_of_its_values() {
-        let request = WireRequest::new(
-            Encoding::Body,
-            "/x",
-            vec![("flag", json!(true)), ("n", json!(1))],
-        );
+        let request = WireRequest::new(Encoding::Body, "/x", vec![("flag", json!(true)), ("n", json!(1))]);
         assert_eq!(request.unwrap().body, r#"{"flag":true,"n":1}"#);
     }
 

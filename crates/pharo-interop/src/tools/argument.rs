@@ -44,51 +44,27 @@ pub(crate) enum Absent {
 
 impl Argument {
     pub(super) const fn text(name: &'static str, description: &'static str) -> Self {
-        Self {
-            name,
-            wire_name: name,
-            kind: Kind::Text,
-            absent: Absent::Refused,
-            description,
-        }
+        Self { name, wire_name: name, kind: Kind::Text, absent: Absent::Refused, description }
     }
 
     pub(super) const fn optional_text(name: &'static str, description: &'static str) -> Self {
-        Self {
-            kind: Kind::TextOrNull,
-            absent: Absent::LeftOut,
-            ..Self::text(name, description)
-        }
+        Self { kind: Kind::TextOrNull, absent: Absent::LeftOut, ..Self::text(name, description) }
     }
 
     pub(super) const fn flag(name: &'static str, default: bool, description: &'static str) -> Self {
-        Self {
-            kind: Kind::Flag,
-            absent: Absent::Flag(default),
-            ..Self::text(name, description)
-        }
+        Self { kind: Kind::Flag, absent: Absent::Flag(default), ..Self::text(name, description) }
     }
 
     pub(super) const fn count(name: &'static str, description: &'static str) -> Self {
-        Self {
-            kind: Kind::Count,
-            ..Self::text(name, description)
-        }
+        Self { kind: Kind::Count, ..Self::text(name, description) }
     }
 
     pub(super) const fn texts(name: &'static str, description: &'static str) -> Self {
-        Self {
-            kind: Kind::TextsOrNull,
-            absent: Absent::EmptyList,
-            ..Self::text(name, description)
-        }
+        Self { kind: Kind::TextsOrNull, absent: Absent::EmptyList, ..Self::text(name, description) }
     }
 
     pub(super) const fn object(name: &'static str, description: &'static str) -> Self {
-        Self {
-            kind: Kind::Object,
-            ..Self::text(name, description)
-        }
+        Self { kind: Kind::Object, ..Self::text(name, description) }
     }
 
     pub(super) const fn sent_as(self, wire_name: &'static str) -> Self {

@@ -11,8 +11,8 @@ use crate::{
 const PACKAGE_DIRECTORY: &str = concat!("/", "tmp");
 
 const PACKAGE_NAME: Argument = Argument::text("package_name", "Name of the package");
-const PATH: Argument = Argument::text("path", "Directory on the image's machine")
-    .absent(Absent::Text(PACKAGE_DIRECTORY));
+const PATH: Argument =
+    Argument::text("path", "Directory on the image's machine").absent(Absent::Text(PACKAGE_DIRECTORY));
 
 const EVAL: Tool = Tool {
     name: "eval",
@@ -52,10 +52,7 @@ pub(super) const TOOLS: &[Tool] = &[
         title: "Import package",
         description: "Loads a package from Tonel files in a directory on the image's machine, \
                       over the classes and methods that are in the image.",
-        hints: Hints {
-            idempotent: false,
-            ..Hints::REPLACES
-        },
+        hints: Hints { idempotent: false, ..Hints::REPLACES },
         arguments: &[PACKAGE_NAME, PATH],
         endpoint: Endpoint::Core(Query, "/import-package"),
         result: ResultKind::Message,
@@ -90,17 +87,10 @@ pub(super) const TOOLS: &[Tool] = &[
         hints: Hints::RUNS_CODE,
         arguments: &[
             Argument::text("project_name", "Name of the baseline, without `BaselineOf`"),
-            Argument::text(
-                "repository_url",
-                "Metacello URL, such as `github://owner/name:main/src`",
-            ),
+            Argument::text("repository_url", "Metacello URL, such as `github://owner/name:main/src`"),
             Argument::optional_text("load_groups", "Groups to load, separated by commas"),
-            Argument::flag(
-                "force",
-                false,
-                "Load even over conflicts and what is already there",
-            )
-            .absent(Absent::LeftOutUnlessTrue),
+            Argument::flag("force", false, "Load even over conflicts and what is already there")
+                .absent(Absent::LeftOutUnlessTrue),
         ],
         endpoint: Endpoint::Core(Query, "/install-project"),
         result: ResultKind::Message,

@@ -39,10 +39,7 @@ pub(crate) struct ArgumentFault {
 
 impl ArgumentFault {
     pub(crate) fn new(argument: &str, problem: impl Into<String>) -> Self {
-        Self {
-            argument: beginning(argument, NAME_CHARS_MAX),
-            problem: problem.into(),
-        }
+        Self { argument: beginning(argument, NAME_CHARS_MAX), problem: problem.into() }
     }
 }
 
@@ -74,11 +71,7 @@ pub(crate) fn check(
             1..=TIME_LIMIT_SECONDS_MAX,
         )?,
         image: image(given.remove("image"), images)?,
-        page: tool
-            .result
-            .paging()
-            .map(|paging| page(paging, &mut given))
-            .transpose()?,
+        page: tool.result.paging().map(|paging| page(paging, &mut given)).transpose()?,
     })
 }
 
@@ -93,11 +86,7 @@ fn is_known(tool: &Tool, name: &str, images: &[Image]) -> bool {
 }
 
 fn unknown_problem(tool: &Tool) -> String {
-    let known: Vec<_> = tool
-        .arguments
-        .iter()
-        .map(|argument| format!("`{}`", argument.name))
-        .collect();
+    let known: Vec<_> = tool.arguments.iter().map(|argument| format!("`{}`", argument.name)).collect();
     match known.as_slice() {
         [] => format!("is unknown: `{}` takes no arguments of its own", tool.name),
         known => format!("is unknown: `{}` takes {}", tool.name, known.join(", ")),
@@ -105,10 +94,7 @@ fn unknown_problem(tool: &Tool) -> String {
 }
 
 /// The value to send, or nothing where nothing is to be sent.
-fn checked_value(
-    argument: &Argument,
-    given: Option<Value>,
-) -> Result<Option<Value>, ArgumentFault> {
+fn checked_value(argument: &Argument, given: Option<Value>) -> Result<Option<Value>, ArgumentFault> {
     let Some(given) = given else {
         return absent_value(argument);
     };
@@ -145,10 +131,7 @@ impl Kind {
             Self::Flag => value.is_boolean(),
             Self::Count => value.as_u64().is_some(),
             Self::TextsOrNull => {
-                value.is_null()
-                    || value
-                        .as_array()
-                        .is_some_and(|texts| texts.iter().all(Value::is_string))
+                value.is_null() || value.as_array().is_some_and(|texts| texts.iter().all(Value::is_string))
             }
             Self::Object => value.is_object(),
         }
@@ -203,10 +186,7 @@ fn image(given: Option<Value>, images: &[Image]) -> Result<usize, ArgumentFault>
         Some(_) => None,
     };
     position.ok_or_else(|| {
-        let names: Vec<_> = images
-            .iter()
-            .map(|image| format!("`{}`", image.name))
-            .collect();
+        let names: Vec<_> = images.iter().map(|image| format!("`{}`", image.name)).collect();
         ArgumentFault::new("image", format!("must be one of {}", names.join(", ")))
     })
 }
@@ -214,11 +194,7 @@ fn image(given: Option<Value>, images: &[Image]) -> Result<usize, ArgumentFault>
 fn page(paging: Paging, given: &mut Map<String, Value>) -> Result<Page, ArgumentFault> {
     let offset = whole_number("offset", given.remove("offset"), 0..=u64::MAX)?;
     let limit = whole_number("limit", given.remove("limit"), 1..=paging.max)?;
-    Ok(Page {
-        offset: offset.unwrap_or(0),
-        limit: limit.unwrap_or(paging.default),
-        unit: paging.unit,
-    })
+    Ok(Page { offset: offset.unwrap_or(0), limit: limit.unwrap_or(paging.default), unit: paging.unit })
 }
 
 #[cfg(test)]
@@ -235,28 +211,18 @@ mod tests {
         let url = ImageUrl::parse("http://localhost").unwrap();
         names
             .iter()
-            .map(|name| {
-                Image::new(NamedImage {
-                    name: (*name).to_owned(),
-                    url: url.clone(),
-                })
-            })
+            .map(|name| Image::new(NamedImage { name: (*name).to_owned(), url: url.clone() }))
             .collect()
     }
 
     fn checked(tool: &str, given: Value) -> Result<Checked, ArgumentFault> {
-        let Value::Object(given) = given else {
-            panic!("arguments are an object")
-        };
+        let Value::Object(given) = given else { panic!("arguments are an object") };
         check(named(tool).unwrap(), given, &images(&["a"]))
     }
 
     fn sent(tool: &str, given: Value) -> Value {
         let parameters = checked(tool, given).unwrap().parameters;
-        parameters
-            .into_iter()
-            .map(|(name, value)| (name.to_owned(), value))
-            .collect()
+        parameters.into_iter().map(|(name, value)| (name.to_owned(), value)).collect()
     }
 
     fn check_refused(tool: &str, given: Value, expected: &str) {
@@ -266,14 +232,8 @@ mod tests {
     #[test]
     fn defaults_are_sent_and_left_out_as_the_image_wants_it() {
         let method = json!({"class_name": "Object", "method_name": "foo"});
-        assert_eq!(
-            sent("get_method_source", method)["is_class_method"],
-            json!(false)
-        );
-        assert_eq!(
-            sent("export_package", json!({"package_name": "P"}))["path"],
-            json!(concat!("/", "tmp"))
-        );
+        assert_eq!(sent("get_method_source", method)["is_class_method"], json!(false));
+        assert_eq!(sent("export_package", json!({"package_name": "P"}))["path"], json!(concat!("/", "tmp")));
         let project = json!({"project_name": "P", "repository_url": "u"});
         assert_eq!(sent("install_project", project.clone()), project);
         let null = json!({"project_name": "P", "repository_url": "u", "load_groups": null, "force": false});
@@ -281,10 +241,7 @@ mod tests {
         let all = json!({"project_name": "P", "repository_url": "u", "load_groups": "A,B", "force": true});
         assert_eq!(sent("install_project", all.clone()), all);
         assert_eq!(
-            sent(
-                "compile_class",
-                json!({"class_name": "C", "package": "P", "inst_vars": null})
-            ),
+            sent("compile_class", json!({"class_name": "C", "package": "P", "inst_vars": null})),
             json!({"class_name": "C", "package": "P", "superclass": "Object", "inst_vars": [], "class_vars": [], "class_inst_vars": []})
         );
         assert_eq!(sent("poll_transcript", json!({})), json!({"since": 0}));
@@ -293,34 +250,19 @@ mod tests {
     #[test]
     fn the_renamed_parameter_is_sent_under_its_name_on_the_wire() {
         let given = json!({"method_name_or_symbol": "foo"});
-        assert_eq!(
-            sent("search_references", given),
-            json!({"program_symbol": "foo"})
-        );
+        assert_eq!(sent("search_references", given), json!({"program_symbol": "foo"}));
     }
 
     #[test]
     fn wrong_arguments_are_refused_by_name() {
-        check_refused(
-            "eval",
-            json!({}),
-            "argument `code` is missing: Smalltalk expression or statements",
-        );
-        check_refused(
-            "eval",
-            json!({"code": 3}),
-            "argument `code` must be a string, not this number",
-        );
+        check_refused("eval", json!({}), "argument `code` is missing: Smalltalk expression or statements");
+        check_refused("eval", json!({"code": 3}), "argument `code` must be a string, not this number");
         check_refused(
             "eval",
             json!({"code": "3", "cod": 1}),
             "argument `cod` is unknown: `eval` takes `code`",
         );
-        check_refused(
-            "eval",
-            json!({"cod": "3"}),
-            "argument `cod` is unknown: `eval` takes `code`",
-        );
+        check_refused("eval", json!({"cod": "3"}), "argument `cod` is unknown: `eval` takes `code`");
         check_refused(
             "list_packages",
             json!({"x": 1}),
@@ -351,13 +293,8 @@ mod tests {
     #[test]
     fn an_image_can_be_chosen_when_there_are_several() {
         let two = images(&["a", "b"]);
-        let choose = |given: Value| {
-            check(
-                named("list_packages").unwrap(),
-                given.as_object().unwrap().clone(),
-                &two,
-            )
-        };
+        let choose =
+            |given: Value| check(named("list_packages").unwrap(), given.as_object().unwrap().clone(), &two);
         assert_eq!(choose(json!({})).unwrap().image, 0);
         assert_eq!(choose(json!({"image": "b"})).unwrap().image, 1);
         assert_eq!(

@@ -8,11 +8,8 @@ use crate::{
 };
 
 const CLASS_NAME: Argument = Argument::text("class_name", "Name of the class");
-const IS_CLASS_METHOD: Argument = Argument::flag(
-    "is_class_method",
-    false,
-    "Whether the method is on the class side",
-);
+const IS_CLASS_METHOD: Argument =
+    Argument::flag("is_class_method", false, "Whether the method is on the class side");
 
 const fn extra(
     name: &'static str,
@@ -42,18 +39,10 @@ pub(super) const TOOLS: &[Tool] = &[
         "What was written to the Transcript since a position; `seq` is the next position. Needs \
          an image side with transcript endpoints.",
         Hints::READS,
-        &[Argument::count(
-            "since",
-            "Position to read from, the `seq` of the poll before",
-        )
-        .absent(Absent::Count(0))],
+        &[Argument::count("since", "Position to read from, the `seq` of the poll before")
+            .absent(Absent::Count(0))],
         (Query, "/transcript/poll"),
-        &[
-            ("seq", Some("integer")),
-            ("text", Some("string")),
-            ("entries", Some("array")),
-            ("dropped", None),
-        ],
+        &[("seq", Some("integer")), ("text", Some("string")), ("entries", Some("array")), ("dropped", None)],
     ),
     extra(
         "clear_transcript",
@@ -75,11 +64,7 @@ pub(super) const TOOLS: &[Tool] = &[
             Hints::RUNS_CODE,
             &[Argument::text("expression", "Smalltalk expression")],
             (Body, "/inspect/expression"),
-            &[
-                ("ref", Some("integer")),
-                ("inst_vars", None),
-                ("indexable", None),
-            ],
+            &[("ref", Some("integer")), ("inst_vars", None), ("indexable", None)],
         )
     },
     extra(
@@ -90,11 +75,7 @@ pub(super) const TOOLS: &[Tool] = &[
         Hints::READS,
         &[Argument::count("ref", "A `ref` of an earlier inspection")],
         (Query, "/inspect/ref"),
-        &[
-            ("ref", Some("integer")),
-            ("inst_vars", None),
-            ("indexable", None),
-        ],
+        &[("ref", Some("integer")), ("inst_vars", None), ("indexable", None)],
     ),
     extra(
         "compile_method",
@@ -131,10 +112,7 @@ pub(super) const TOOLS: &[Tool] = &[
             Argument::optional_text("tag", "Tag within the package"),
             Argument::texts("inst_vars", "Names of the instance variables"),
             Argument::texts("class_vars", "Names of the class variables"),
-            Argument::texts(
-                "class_inst_vars",
-                "Names of the class-side instance variables",
-            ),
+            Argument::texts("class_inst_vars", "Names of the class-side instance variables"),
         ],
         (Body, "/compile-class"),
         &[("class_name", Some("string")), ("created", Some("boolean"))],
@@ -145,11 +123,7 @@ pub(super) const TOOLS: &[Tool] = &[
         "Removes a method from a class; one that is not there is no error. Needs an image side \
          with remove endpoints.",
         Hints::REPLACES,
-        &[
-            CLASS_NAME,
-            Argument::text("selector", "Selector of the method"),
-            IS_CLASS_METHOD,
-        ],
+        &[CLASS_NAME, Argument::text("selector", "Selector of the method"), IS_CLASS_METHOD],
         (Body, "/remove-method"),
         &[
             ("class_name", Some("string")),
@@ -167,10 +141,6 @@ pub(super) const TOOLS: &[Tool] = &[
         Hints::REPLACES,
         &[CLASS_NAME],
         (Body, "/remove-class"),
-        &[
-            ("class_name", Some("string")),
-            ("existed", Some("boolean")),
-            ("removed", Some("boolean")),
-        ],
+        &[("class_name", Some("string")), ("existed", Some("boolean")), ("removed", Some("boolean"))],
     ),
 ];

@@ -52,16 +52,9 @@ pub(super) const TOOLS: &[Tool] = &[
         "Get method source",
         "The source of one method.",
         &[
-            Argument::text(
-                "class_name",
-                "Name of the class; `Foo class` also means the class side",
-            ),
+            Argument::text("class_name", "Name of the class; `Foo class` also means the class side"),
             Argument::text("method_name", "Selector, such as `at:put:`"),
-            Argument::flag(
-                "is_class_method",
-                false,
-                "Whether the method is on the class side",
-            ),
+            Argument::flag("is_class_method", false, "Whether the method is on the class side"),
         ],
         "/get-method-source",
         ResultKind::Source,
@@ -78,10 +71,7 @@ pub(super) const TOOLS: &[Tool] = &[
         "search_classes_like",
         "Search classes",
         "Names of the classes that begin with the query; case does not matter.",
-        &[Argument::text(
-            "class_name_query",
-            "Beginning of the class name",
-        )],
+        &[Argument::text("class_name_query", "Beginning of the class name")],
         "/search-classes-like",
         ResultKind::Names,
     ),
@@ -89,10 +79,7 @@ pub(super) const TOOLS: &[Tool] = &[
         "search_methods_like",
         "Search methods",
         "Selectors that begin with the query.",
-        &[Argument::text(
-            "method_name_query",
-            "Beginning of the selector",
-        )],
+        &[Argument::text("method_name_query", "Beginning of the selector")],
         "/search-methods-like",
         ResultKind::Names,
     ),
@@ -100,10 +87,7 @@ pub(super) const TOOLS: &[Tool] = &[
         "search_traits_like",
         "Search traits",
         "Names of the traits that begin with the query; case does not matter.",
-        &[Argument::text(
-            "trait_name_query",
-            "Beginning of the trait name",
-        )],
+        &[Argument::text("trait_name_query", "Beginning of the trait name")],
         "/search-traits-like",
         ResultKind::Names,
     ),
@@ -111,10 +95,7 @@ pub(super) const TOOLS: &[Tool] = &[
         "search_implementors",
         "Search implementors",
         "The methods that implement a selector, with class and package.",
-        &[Argument::text(
-            "method_name",
-            "Selector, such as `printOn:`",
-        )],
+        &[Argument::text("method_name", "Selector, such as `printOn:`")],
         "/search-implementors",
         ResultKind::Methods,
     ),
@@ -122,10 +103,8 @@ pub(super) const TOOLS: &[Tool] = &[
         "search_references",
         "Search references",
         "The methods that send a selector or mention a symbol, with class and package.",
-        &[
-            Argument::text("method_name_or_symbol", "Selector or symbol, without `#`")
-                .sent_as("program_symbol"),
-        ],
+        &[Argument::text("method_name_or_symbol", "Selector or symbol, without `#`")
+            .sent_as("program_symbol")],
         "/search-references",
         ResultKind::Methods,
     ),
@@ -170,10 +149,7 @@ pub(super) const TOOLS: &[Tool] = &[
         ResultKind::Names,
     ),
     Tool {
-        hints: Hints {
-            idempotent: false,
-            ..Hints::READS
-        },
+        hints: Hints { idempotent: false, ..Hints::READS },
         pace: Pace::Screen,
         ..look_up(
             "read_screen",

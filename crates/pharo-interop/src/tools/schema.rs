@@ -8,11 +8,8 @@ use crate::{image::Image, time_limits::TIME_LIMIT_SECONDS_MAX};
 
 /// The schema of a tool's arguments. `image` is there only if there is a choice.
 pub(crate) fn input_schema(tool: &Tool, images: &[Image]) -> Map<String, Value> {
-    let mut properties: Map<String, Value> = tool
-        .arguments
-        .iter()
-        .map(|argument| (argument.name.to_owned(), property(argument)))
-        .collect();
+    let mut properties: Map<String, Value> =
+        tool.arguments.iter().map(|argument| (argument.name.to_owned(), property(argument))).collect();
     properties.insert(
         "timeout_seconds".into(),
         json!({"type": "integer", "minimum": 1, "maximum": TIME_LIMIT_SECONDS_MAX,
@@ -45,10 +42,8 @@ pub(crate) fn input_schema(tool: &Tool, images: &[Image]) -> Map<String, Value> 
         .filter(|argument| matches!(argument.absent, Absent::Refused))
         .map(|argument| argument.name)
         .collect();
-    object(
-        json!({"type": "object", "properties": properties, "required": required,
-                  "additionalProperties": false}),
-    )
+    object(json!({"type": "object", "properties": properties, "required": required,
+                  "additionalProperties": false}))
 }
 
 fn property(argument: &Argument) -> Value {
@@ -107,10 +102,7 @@ fn result(kind: ResultKind) -> Value {
             let members: Map<String, Value> = members
                 .iter()
                 .map(|(name, kind)| {
-                    (
-                        (*name).to_owned(),
-                        kind.map_or(json!({}), |kind| json!({"type": kind})),
-                    )
+                    ((*name).to_owned(), kind.map_or(json!({}), |kind| json!({"type": kind})))
                 })
                 .collect();
             json!({"type": "object", "properties": members})

@@ -14,16 +14,12 @@ pub(super) type Refusal = (StatusCode, &'static str);
 /// The refusal, if there is one.
 pub(super) fn refusal(path: &str, headers: &HeaderMap, token: Option<&Token>) -> Option<Refusal> {
     if path != PATH {
-        return Some((
-            StatusCode::NOT_FOUND,
-            "nothing here; the MCP endpoint is /mcp",
-        ));
+        return Some((StatusCode::NOT_FOUND, "nothing here; the MCP endpoint is /mcp"));
     }
     match token {
-        Some(token) if !shown(headers).is_some_and(|shown| token.matches(shown)) => Some((
-            StatusCode::UNAUTHORIZED,
-            "show the bearer token of this server",
-        )),
+        Some(token) if !shown(headers).is_some_and(|shown| token.matches(shown)) => {
+            Some((StatusCode::UNAUTHORIZED, "show the bearer token of this server"))
+        }
         _ => None,
     }
 }

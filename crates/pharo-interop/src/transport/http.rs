@@ -41,17 +41,11 @@ struct Endpoint {
     token: Option<Token>,
 }
 
-pub(super) async fn serve(
-    server: Server,
-    listener: Listener,
-    stop: StopSignals,
-) -> Result<(), String> {
+pub(super) async fn serve(server: Server, listener: Listener, stop: StopSignals) -> Result<(), String> {
     let socket = TcpListener::bind(listener.address)
         .await
         .map_err(|fault| format!("cannot listen on {}: {fault}", listener.address))?;
-    let address = socket
-        .local_addr()
-        .map_err(|fault| format!("no address: {fault}"))?;
+    let address = socket.local_addr().map_err(|fault| format!("no address: {fault}"))?;
     say(&format!("listening on http://{address}{}", guard::PATH));
     let config = config(&listener);
     let endpoint = Arc::new(Endpoint {
@@ -110,37 +104,25 @@ async fn converse(connection: TcpStream, endpoint: Arc<Endpoint>, place: OwnedSe
     drop(place);
 }
 
-async fn respond(
-    endpoint: &Endpoint,
-    request: Request<Incoming>,
-) -> Result<Response<Body>, Infallible> {
+async fn respond(endpoint: &Endpoint, request: Request<Incoming>) -> Result<Response<Body>, Infallible> {
     let token = endpoint.token.as_ref();
     if let Some(refusal) = guard::refusal(request.uri().path(), request.headers(), token) {
         return Ok(refused(refusal));
     }
     let (head, body) = request.into_parts();
     match whole(body).await {
-        Ok(body) => Ok(endpoint
-            .mcp
-            .handle(Request::from_parts(head, Full::new(body)))
-            .await),
+        Ok(body) => Ok(endpoint.mcp.handle(Request::from_parts(head, Full::new(body))).await),
         Err(refusal) => Ok(refused(refusal)),
     }
 }
 
 /// Reads the body here, because the SDK would wait for it without end.
 async fn whole(body: Incoming) -> Result<Bytes, Refusal> {
-    match timeout(
-        BODY_TIME_MAX,
-        Limited::new(body, REQUEST_BYTES_MAX).collect(),
-    )
-    .await
-    {
+    match timeout(BODY_TIME_MAX, Limited::new(body, REQUEST_BYTES_MAX).collect()).await {
         Ok(Ok(whole)) => Ok(whole.to_bytes()),
-        Ok(Err(fault)) if fault.is::<LengthLimitError>() => Err((
-            StatusCode::PAYLOAD_TOO_LARGE,
-            "the request is larger than 4 MiB",
-        )),
+        Ok(Err(fault)) if fault.is::<LengthLimitError>() => {
+            Err((StatusCode::PAYLOAD_TOO_LARGE, "the request is larger than 4 MiB"))
+        }
         Ok(Err(_)) => Err((StatusCode::BAD_REQUEST, "the request broke off")),
         Err(_) => Err((StatusCode::REQUEST_TIMEOUT, "the request takes too long")),
     }

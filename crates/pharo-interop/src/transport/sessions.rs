@@ -45,10 +45,7 @@ pub(super) enum SessionFault {
 impl fmt::Display for SessionFault {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Full => write!(
-                formatter,
-                "there are {SESSIONS_MAX} sessions already; end one"
-            ),
+            Self::Full => write!(formatter, "there are {SESSIONS_MAX} sessions already; end one"),
             Self::Sdk(fault) => fault.fmt(formatter),
         }
     }

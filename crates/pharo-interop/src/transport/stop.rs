@@ -15,10 +15,7 @@ impl StopSignals {
     /// Must come before anybody is told that the server is there.
     pub(super) fn listen() -> Result<Self, String> {
         let listen = |kind| signal(kind).map_err(|fault| format!("no signals: {fault}"));
-        Ok(Self {
-            interrupt: listen(SignalKind::interrupt())?,
-            terminate: listen(SignalKind::terminate())?,
-        })
+        Ok(Self { interrupt: listen(SignalKind::interrupt())?, terminate: listen(SignalKind::terminate())? })
     }
 
     /// Returns when one has come.

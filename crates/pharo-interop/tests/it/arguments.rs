@@ -11,23 +11,12 @@ const NASTY: &str = "!*'();:@&=+$,/?#[]%20%\"<>\\^`{|}~ -._\r\n\t\u{0}äöü 世
 
 /// One value of each JSON kind.
 fn samples() -> Vec<Value> {
-    vec![
-        json!(null),
-        json!(true),
-        json!(-1),
-        json!(1.5),
-        json!("text"),
-        json!([1]),
-        json!({"a": 1}),
-    ]
+    vec![json!(null), json!(true), json!(-1), json!(1.5), json!("text"), json!([1]), json!({"a": 1})]
 }
 
 fn fits(schema: &Value, sample: &Value) -> bool {
     let types = &schema["type"];
-    let kinds = types
-        .as_array()
-        .cloned()
-        .unwrap_or_else(|| vec![types.clone()]);
+    let kinds = types.as_array().cloned().unwrap_or_else(|| vec![types.clone()]);
     kinds.iter().any(|kind| match kind.as_str().unwrap() {
         "null" => sample.is_null(),
         "boolean" => sample.is_boolean(),
@@ -60,10 +49,7 @@ fn good_arguments(tool: &Value) -> Value {
 fn check_refused(outcome: &Outcome, argument: &str) {
     let structured = outcome.failure("invalid_argument");
     let what = structured["failure"]["what"].as_str().unwrap();
-    assert!(
-        what.starts_with(&format!("argument `{argument}` ")),
-        "{what}"
-    );
+    assert!(what.starts_with(&format!("argument `{argument}` ")), "{what}");
 }
 
 /// Missing, of every wrong kind, and unknown.
@@ -125,14 +111,8 @@ fn check_texts(client: &mut Client, image: &StandIn, text: &str) -> usize {
         }
         client.call(name, arguments);
         let recorded = image.take_recorded();
-        let [request] = recorded.as_slice() else {
-            panic!("{name}: {recorded:?}")
-        };
-        let same = request
-            .parameters
-            .values()
-            .filter(|value| *value == text)
-            .count();
+        let [request] = recorded.as_slice() else { panic!("{name}: {recorded:?}") };
+        let same = request.parameters.values().filter(|value| *value == text).count();
         assert_eq!(same, texts, "{name}: {request:?}");
         scenarios += 1;
     }
@@ -145,10 +125,7 @@ fn texts_arrive_as_they_were_given() {
     for way in WAYS {
         let mut client = Client::connect(way, &image);
         assert_eq!(check_texts(&mut client, &image, NASTY), 25);
-        assert_eq!(
-            check_texts(&mut client, &image, &"lang ü ".repeat(1_000)),
-            25
-        );
+        assert_eq!(check_texts(&mut client, &image, &"lang ü ".repeat(1_000)), 25);
         assert_eq!(check_texts(&mut client, &image, ""), 25);
     }
 }
@@ -162,10 +139,7 @@ fn every_reserved_character_is_percent_encoded_on_the_wire() {
     let (_, value) = query.split_once('=').unwrap();
     let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"-._~%".contains(&byte);
     assert!(value.bytes().all(plain), "{value}");
-    assert!(
-        value.contains("%2B") && value.contains("%20") && value.contains("%00"),
-        "{value}"
-    );
+    assert!(value.contains("%2B") && value.contains("%20") && value.contains("%00"), "{value}");
 }
 
 /// Far beyond what a query can carry: refused by name; in a body it passes.
@@ -178,11 +152,7 @@ fn very_long_texts_are_sent_or_refused_by_name() {
         let code = format!("'{long}' printString");
         let outcome = client.call("eval", json!({"code": code}));
         assert_eq!(outcome.0["isError"], json!(false), "{}", outcome.0);
-        assert!(
-            outcome
-                .text(0)
-                .ends_with("bytes of JSON, only in the structured content")
-        );
+        assert!(outcome.text(0).ends_with("bytes of JSON, only in the structured content"));
         assert_eq!(image.take_recorded()[0].parameters["code"], json!(code));
         let outcome = client.call("search_references", json!({"method_name_or_symbol": long}));
         check_refused(&outcome, "method_name_or_symbol");

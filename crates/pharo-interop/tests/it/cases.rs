@@ -20,38 +20,12 @@ pub(crate) enum Expected {
 }
 use Expected::{Contains, Is};
 
-fn get(
-    tool: &'static str,
-    path: &'static str,
-    arguments: Value,
-    sent: Value,
-    result: Expected,
-) -> Case {
-    Case {
-        tool,
-        arguments,
-        method: "GET",
-        path,
-        sent,
-        result,
-    }
+fn get(tool: &'static str, path: &'static str, arguments: Value, sent: Value, result: Expected) -> Case {
+    Case { tool, arguments, method: "GET", path, sent, result }
 }
 
-fn post(
-    tool: &'static str,
-    path: &'static str,
-    arguments: Value,
-    sent: Value,
-    result: Expected,
-) -> Case {
-    Case {
-        tool,
-        arguments,
-        method: "POST",
-        path,
-        sent,
-        result,
-    }
+fn post(tool: &'static str, path: &'static str, arguments: Value, sent: Value, result: Expected) -> Case {
+    Case { tool, arguments, method: "POST", path, sent, result }
 }
 
 /// Every tool but `ping_image`, which asks more than once. The order matters to the last ones.
@@ -132,23 +106,13 @@ fn looking() -> Vec<Case> {
             json!({"class_name": "SisSettings"}),
             found("SisServer", "settings", "Sis-Core"),
         ),
-        get(
-            "list_packages",
-            "/list-packages",
-            json!({}),
-            json!({}),
-            Contains("System-Object Events"),
-        ),
+        get("list_packages", "/list-packages", json!({}), json!({}), Contains("System-Object Events")),
         get(
             "list_classes",
             "/list-classes",
             package.clone(),
             package.clone(),
-            Is(json!([
-                "SisFixtureClassForTest",
-                "SisFixtureTraitForTest",
-                "SisTest"
-            ])),
+            Is(json!(["SisFixtureClassForTest", "SisFixtureTraitForTest", "SisTest"])),
         ),
         get(
             "list_extended_classes",
@@ -157,13 +121,7 @@ fn looking() -> Vec<Case> {
             json!({"package_name": "Collections-Support"}),
             Is(json!(["Object"])),
         ),
-        get(
-            "list_methods",
-            "/list-methods",
-            package.clone(),
-            package,
-            Contains("SisTest>>#testEval"),
-        ),
+        get("list_methods", "/list-methods", package.clone(), package, Contains("SisTest>>#testEval")),
         get(
             "read_screen",
             "/read-screen",
@@ -171,13 +129,7 @@ fn looking() -> Vec<Case> {
             json!({"target_type": "spec", "capture_screenshot": "true"}),
             Contains("1 Spec presenter(s)"),
         ),
-        get(
-            "get_settings",
-            "/get-settings",
-            json!({}),
-            json!({}),
-            Contains("stackSize"),
-        ),
+        get("get_settings", "/get-settings", json!({}), json!({}), Contains("stackSize")),
     ]
 }
 
@@ -243,13 +195,7 @@ fn extra() -> Vec<Case> {
             json!({"since": "0"}),
             Contains("dropped"),
         ),
-        post(
-            "clear_transcript",
-            "/transcript/clear",
-            json!({}),
-            json!({}),
-            Is(json!({"seq": 0})),
-        ),
+        post("clear_transcript", "/transcript/clear", json!({}), json!({}), Is(json!({"seq": 0}))),
         post(
             "inspect_expression",
             "/inspect/expression",

@@ -49,35 +49,20 @@ fn help_names_every_flag_and_variable() {
 fn what_cannot_work_is_refused_at_the_start() {
     check_refused(&["--imgae", "a=b"], &[], "--image");
     check_refused(&["--image", "dev"], &[], "NAME=URL");
-    check_refused(
-        &["--image", "dev=https://localhost:8086"],
-        &[],
-        "use http://",
-    );
+    check_refused(&["--image", "dev=https://localhost:8086"], &[], "use http://");
     check_refused(&["--http", "nowhere"], &[], "--http");
     check_refused(&["--http", "0.0.0.0:0"], &[], "PHARO_MCP_TOKEN");
     check_refused(&["--token-file", "x"], &[], "--http");
-    check_refused(
-        &["--http", "127.0.0.1:0", "--token-file", "no-such-file"],
-        &[],
-        "no-such-file",
-    );
+    check_refused(&["--http", "127.0.0.1:0", "--token-file", "no-such-file"], &[], "no-such-file");
     check_refused(&[], &[("SIS_PORT", "http")], "SIS_PORT is `http`");
-    check_refused(
-        &[],
-        &[("PHARO_MCP_TIMEOUT", "forever")],
-        "PHARO_MCP_TIMEOUT is `forever`",
-    );
+    check_refused(&[], &[("PHARO_MCP_TIMEOUT", "forever")], "PHARO_MCP_TIMEOUT is `forever`");
 }
 
 #[test]
 fn a_token_is_never_printed() {
     let secret = "short-secret";
     let (_, said) = run(&["--http", "0.0.0.0:0"], &[("PHARO_MCP_TOKEN", secret)]);
-    assert!(
-        said.contains("PHARO_MCP_TOKEN") && !said.contains(secret),
-        "{said}"
-    );
+    assert!(said.contains("PHARO_MCP_TOKEN") && !said.contains(secret), "{said}");
 }
 
 #[test]
@@ -85,19 +70,13 @@ fn a_port_in_use_is_told() {
     let server = HttpServer::start(&[], &[]);
     let (output, said) = run(&["--http", server.authority()], &[]);
     assert_eq!(output.status.code(), Some(1));
-    assert!(
-        said.contains(&format!("cannot listen on {}", server.authority())),
-        "{said}"
-    );
+    assert!(said.contains(&format!("cannot listen on {}", server.authority())), "{said}");
 }
 
 #[test]
 fn an_image_on_another_machine_is_warned_about() {
     let (_, said) = run(&["--image", "far=http://192.0.2.1:8086"], &[]);
-    assert!(
-        said.contains("warning: image `far` at http://192.0.2.1:8086"),
-        "{said}"
-    );
+    assert!(said.contains("warning: image `far` at http://192.0.2.1:8086"), "{said}");
     let (_, said) = run(&["--image", "near=http://localhost:8086"], &[]);
     assert_eq!(said, "");
 }
@@ -126,10 +105,7 @@ fn a_line_that_is_no_json_does_not_end_it() {
 fn signals_end_it_with_success() {
     for signal in ["-INT", "-TERM"] {
         let server = HttpServer::start(&[], &[]);
-        let killed = Command::new("kill")
-            .args([signal, &server.id().to_string()])
-            .status()
-            .unwrap();
+        let killed = Command::new("kill").args([signal, &server.id().to_string()]).status().unwrap();
         assert!(killed.success());
         assert_eq!(server.wait(), (Some(0), String::new()), "{signal}");
     }

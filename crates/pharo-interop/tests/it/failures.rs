@@ -20,33 +20,17 @@ const SCENARIOS: usize = 15 * TOOLS;
 fn faults(image: &StandIn) -> Vec<(Fault, &'static str, &'static str)> {
     vec![
         (Fault::Hang, "time_limit", "Connection error: "),
-        (
-            Fault::Drip(Duration::from_millis(200)),
-            "time_limit",
-            "Connection error: ",
-        ),
+        (Fault::Drip(Duration::from_millis(200)), "time_limit", "Connection error: "),
         (Fault::Half, "connection_lost", "Connection error: "),
         (Fault::Close, "connection_lost", "Connection error: "),
-        (
-            Fault::Status(500),
-            "http_error",
-            "HTTP error 500: the stand-in refuses",
-        ),
+        (Fault::Status(500), "http_error", "HTTP error 500: the stand-in refuses"),
         (Fault::Status(404), "endpoint_missing", "HTTP error 404: "),
-        (
-            Fault::Redirect(format!("{}/elsewhere", image.url())),
-            "http_error",
-            "HTTP error 302: ",
-        ),
+        (Fault::Redirect(format!("{}/elsewhere", image.url())), "http_error", "HTTP error 302: "),
         (Fault::Html, "wrong_server", "Invalid JSON response: "),
         (Fault::OtherJson, "wrong_server", "Invalid JSON response: "),
         (Fault::NotJson, "invalid_json", "Invalid JSON response: "),
         (Fault::Empty, "invalid_json", "Invalid JSON response: "),
-        (
-            Fault::Huge(HUGE),
-            "answer_too_large",
-            "the answer is larger than 8 MiB",
-        ),
+        (Fault::Huge(HUGE), "answer_too_large", "the answer is larger than 8 MiB"),
         (Fault::Raises("Oops: ü".to_owned()), "image_error", ""),
     ]
 }
@@ -67,10 +51,7 @@ fn calls(image: &StandIn, seconds: u64) -> Vec<Value> {
 
 /// In groups that fit through the gate at once, so that none waits behind another.
 fn outcomes(client: &mut Client, calls: &[Value]) -> Vec<Outcome> {
-    calls
-        .chunks(8)
-        .flat_map(|group| client.calls(group.to_vec()).0)
-        .collect()
+    calls.chunks(8).flat_map(|group| client.calls(group.to_vec()).0).collect()
 }
 
 fn check_every_failure(way: Way) {
@@ -81,27 +62,16 @@ fn check_every_failure(way: Way) {
     let mut scenarios = 0;
     for (fault, kind, beginning) in faults(&image) {
         image.misbehave("", fault);
-        let calls = if kind == "time_limit" {
-            &hasty
-        } else {
-            &patient
-        };
+        let calls = if kind == "time_limit" { &hasty } else { &patient };
         for outcome in outcomes(&mut client, calls) {
             let error = &outcome.failure(kind)["error"];
-            assert!(
-                kind == "image_error" || error.as_str().unwrap().starts_with(beginning),
-                "{error}"
-            );
+            assert!(kind == "image_error" || error.as_str().unwrap().starts_with(beginning), "{error}");
             scenarios += 1;
         }
     }
     scenarios += check_old_errors(&mut client, &image, &patient);
     scenarios += check_not_serialisable(&mut client, &image, &patient);
-    let elsewhere = image
-        .take_recorded()
-        .iter()
-        .filter(|request| request.path == "/elsewhere")
-        .count();
+    let elsewhere = image.take_recorded().iter().filter(|request| request.path == "/elsewhere").count();
     assert_eq!(elsewhere, 0, "a redirect was followed");
     assert_eq!(scenarios, SCENARIOS);
 }
@@ -124,12 +94,7 @@ fn check_not_serialisable(client: &mut Client, image: &StandIn, calls: &[Value])
     for (call, outcome) in calls.iter().zip(&outcomes) {
         if call["tool"].as_str().unwrap().starts_with("eval") {
             let structured = outcome.failure("not_serialisable");
-            assert!(
-                structured["failure"]["next"]
-                    .as_str()
-                    .unwrap()
-                    .contains("printString")
-            );
+            assert!(structured["failure"]["next"].as_str().unwrap().contains("printString"));
         } else {
             outcome.failure("image_error");
         }
@@ -166,16 +131,8 @@ fn an_image_that_is_not_running_is_told_for_every_tool() {
         for call in calls(&image, 60) {
             let outcome = client.call_with(call);
             let structured = outcome.failure("connection_refused");
-            assert!(
-                structured["error"]
-                    .as_str()
-                    .unwrap()
-                    .starts_with("Connection error: ")
-            );
-            assert!(
-                outcome.text(0).contains(&url)
-                    && outcome.text(0).contains("SisServer current start")
-            );
+            assert!(structured["error"].as_str().unwrap().starts_with("Connection error: "));
+            assert!(outcome.text(0).contains(&url) && outcome.text(0).contains("SisServer current start"));
         }
     }
     assert!(image.take_recorded().is_empty());
@@ -185,9 +142,7 @@ fn an_image_that_is_not_running_is_told_for_every_tool() {
 fn an_address_that_does_not_resolve_is_unreachable() {
     let url = "http://image.invalid:8086";
     let mut client = Client::connect_with(WAYS[1], &[], &[("PHARO_SIS_URL", url)]);
-    client
-        .call("list_packages", json!({}))
-        .failure("unreachable");
+    client.call("list_packages", json!({})).failure("unreachable");
 }
 
 #[test]
@@ -213,13 +168,7 @@ fn a_newer_tool_on_an_older_image_side_says_what_is_missing() {
         let outcome = client.call_with(call);
         if outcome.0["isError"] == json!(true) {
             let failure = &outcome.failure("endpoint_missing")["failure"];
-            assert!(
-                failure["next"]
-                    .as_str()
-                    .unwrap()
-                    .contains("newer image side"),
-                "{failure}"
-            );
+            assert!(failure["next"].as_str().unwrap().contains("newer image side"), "{failure}");
             missing += 1;
         }
     }
@@ -231,10 +180,7 @@ fn an_answer_with_the_wrong_content_type_but_the_right_body_is_taken() {
     let image = StandIn::start().unwrap();
     image.misbehave("", Fault::WrongContentType);
     let mut client = Client::connect(WAYS[1], &image);
-    assert_eq!(
-        client.call("eval", json!({"code": "3 + 4"})).result(),
-        &json!(7)
-    );
+    assert_eq!(client.call("eval", json!({"code": "3 + 4"})).result(), &json!(7));
 }
 
 #[test]

@@ -19,28 +19,17 @@ const INITIALIZE: &str = r#"{"jsonrpc":"2.0","id":1,"method":"initialize","param
 
 /// The status of one request, and the head of its answer.
 fn post(server: &HttpServer, path: &str, headers: &[(&str, &str)], body: &str) -> (u16, String) {
-    let mut head = format!(
-        "POST {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n",
-        body.len()
-    );
-    let has = |name: &str| {
-        headers
-            .iter()
-            .any(|(header, _)| header.eq_ignore_ascii_case(name))
-    };
+    let mut head = format!("POST {path} HTTP/1.1\r\nConnection: close\r\nContent-Length: {}\r\n", body.len());
+    let has = |name: &str| headers.iter().any(|(header, _)| header.eq_ignore_ascii_case(name));
     if !has("host") {
         head.push_str(&format!("Host: {}\r\n", server.authority()));
     }
-    head.push_str(
-        "Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n",
-    );
+    head.push_str("Content-Type: application/json\r\nAccept: application/json, text/event-stream\r\n");
     for (name, value) in headers {
         head.push_str(&format!("{name}: {value}\r\n"));
     }
     let mut connection = TcpStream::connect(server.authority()).unwrap();
-    connection
-        .write_all(format!("{head}\r\n").as_bytes())
-        .unwrap();
+    connection.write_all(format!("{head}\r\n").as_bytes()).unwrap();
     // The server may have refused before the whole body was sent.
     let _refused = connection.write_all(body.as_bytes());
     let mut answer = Vec::new();
@@ -65,21 +54,10 @@ fn a_foreign_origin_or_host_is_refused() {
     let server = HttpServer::start(&[], &[("PHARO_SIS_URL", &url)]);
     assert_eq!(status(&server, &[]), 200);
     let own = format!("http://{}", server.authority());
-    for origin in [
-        "http://evil.example",
-        "https://evil.example:443",
-        "null",
-        "http://localhost",
-        &own,
-    ] {
+    for origin in ["http://evil.example", "https://evil.example:443", "null", "http://localhost", &own] {
         assert_eq!(status(&server, &[("Origin", origin)]), 403, "{origin}");
     }
-    for host in [
-        "evil.example",
-        "evil.example:80",
-        "127.0.0.1.evil.example",
-        "localhost.evil.example",
-    ] {
+    for host in ["evil.example", "evil.example:80", "127.0.0.1.evil.example", "localhost.evil.example"] {
         assert_eq!(status(&server, &[("Host", host)]), 403, "{host}");
     }
     for host in ["localhost", "127.0.0.1:1", "[::1]:80"] {
@@ -89,18 +67,10 @@ fn a_foreign_origin_or_host_is_refused() {
 
 #[test]
 fn an_origin_and_a_host_can_be_allowed() {
-    let flags = [
-        "--allow-origin",
-        "https://app.example:443",
-        "--allow-host",
-        "pharo.example",
-    ];
+    let flags = ["--allow-origin", "https://app.example:443", "--allow-host", "pharo.example"];
     let server = HttpServer::start(&flags, &[]);
     assert_eq!(status(&server, &[("Origin", "https://app.example")]), 200);
-    assert_eq!(
-        status(&server, &[("Origin", "https://app.example:8443")]),
-        403
-    );
+    assert_eq!(status(&server, &[("Origin", "https://app.example:8443")]), 403);
     assert_eq!(status(&server, &[("Origin", "http://app.example")]), 403);
     assert_eq!(status(&server, &[("Host", "pharo.example")]), 200);
     assert_eq!(status(&server, &[("Host", "other.example")]), 403);
@@ -112,10 +82,7 @@ fn without_the_token_nothing_is_said() {
     let bearer = |token: &str| format!("Bearer {token}");
     let (status_code, head) = post(&server, "/mcp", &[], INITIALIZE);
     assert_eq!(status_code, 401);
-    assert!(
-        head.to_lowercase().contains("www-authenticate: bearer"),
-        "{head}"
-    );
+    assert!(head.to_lowercase().contains("www-authenticate: bearer"), "{head}");
     for wrong in [
         "",
         "x",
@@ -123,40 +90,15 @@ fn without_the_token_nothing_is_said() {
         "correct-horse-battery-staple2",
         "CORRECT-HORSE-BATTERY-STAPLE",
     ] {
-        assert_eq!(
-            status(&server, &[("Authorization", &bearer(wrong))]),
-            401,
-            "{wrong}"
-        );
+        assert_eq!(status(&server, &[("Authorization", &bearer(wrong))]), 401, "{wrong}");
     }
     assert_eq!(status(&server, &[("Authorization", TOKEN)]), 401);
-    assert_eq!(
-        status(&server, &[("Authorization", &format!("Basic {TOKEN}"))]),
-        401
-    );
+    assert_eq!(status(&server, &[("Authorization", &format!("Basic {TOKEN}"))]), 401);
     let good = bearer(TOKEN);
-    assert_eq!(
-        status(
-            &server,
-            &[("Authorization", &good), ("Authorization", "Bearer x")]
-        ),
-        401
-    );
+    assert_eq!(status(&server, &[("Authorization", &good), ("Authorization", "Bearer x")]), 401);
     assert_eq!(status(&server, &[("Authorization", &good)]), 200);
-    assert_eq!(
-        status(
-            &server,
-            &[("authorization", &good.replace("Bearer", "bearer"))]
-        ),
-        200
-    );
-    assert_eq!(
-        status(
-            &server,
-            &[("Authorization", &good), ("Origin", "http://evil.example")]
-        ),
-        403
-    );
+    assert_eq!(status(&server, &[("authorization", &good.replace("Bearer", "bearer"))]), 200);
+    assert_eq!(status(&server, &[("Authorization", &good), ("Origin", "http://evil.example")]), 403);
 }
 
 #[test]
@@ -166,16 +108,11 @@ fn the_sdk_client_shows_its_token() {
     std::fs::write(&file, format!("{TOKEN}\nsecond line\n")).unwrap();
     let url = image.url();
     for way in &WAYS[2..] {
-        let server = HttpServer::start(
-            &["--token-file", &file.to_string_lossy()],
-            &[("PHARO_SIS_URL", &url)],
-        );
+        let server =
+            HttpServer::start(&["--token-file", &file.to_string_lossy()], &[("PHARO_SIS_URL", &url)]);
         let connection = json!({"url": server.url, "mode": way.mode, "headers": {"Authorization": format!("Bearer {TOKEN}")}});
         let mut client = Client::start(&connection, Some(server));
-        assert_eq!(
-            client.call("eval", json!({"code": "3 + 4"})).result(),
-            &json!(7)
-        );
+        assert_eq!(client.call("eval", json!({"code": "3 + 4"})).result(), &json!(7));
     }
 }
 
@@ -197,14 +134,7 @@ fn sessions_have_a_maximum() {
         assert_eq!(status(&server, &[]), 200);
     }
     assert_eq!(status(&server, &[]), 500);
-    let modern = [
-        ("Mcp-Method", "server/discover"),
-        ("MCP-Protocol-Version", "2026-07-28"),
-    ];
+    let modern = [("Mcp-Method", "server/discover"), ("MCP-Protocol-Version", "2026-07-28")];
     let discover = r#"{"jsonrpc":"2.0","id":1,"method":"server/discover","params":{"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
-    assert_eq!(
-        post(&server, "/mcp", &modern, discover).0,
-        200,
-        "the newer era has no sessions"
-    );
+    assert_eq!(post(&server, "/mcp", &modern, discover).0, 200, "the newer era has no sessions");
 }

@@ -46,11 +46,7 @@ remove_class               -DI-   class_name:string!
 fn words(tool: &Value) -> String {
     let hint = |name: &str, letter: &'static str| {
         let hint = tool["annotations"][name].as_bool();
-        if hint.unwrap_or_else(|| panic!("{name} is not set: {tool}")) {
-            letter
-        } else {
-            "-"
-        }
+        if hint.unwrap_or_else(|| panic!("{name} is not set: {tool}")) { letter } else { "-" }
     };
     let hints = [
         hint("readOnlyHint", "R"),
@@ -77,11 +73,7 @@ fn words(tool: &Value) -> String {
 
 fn argument_words(name: &str, property: &Value, required: &Value) -> String {
     let kind = match &property["type"] {
-        Value::Array(kinds) => kinds
-            .iter()
-            .map(|kind| kind.as_str().unwrap())
-            .collect::<Vec<_>>()
-            .join("|"),
+        Value::Array(kinds) => kinds.iter().map(|kind| kind.as_str().unwrap()).collect::<Vec<_>>().join("|"),
         kind => kind.as_str().unwrap().to_owned(),
     };
     assert!(!property["description"].as_str().unwrap().is_empty());
@@ -95,10 +87,7 @@ fn argument_words(name: &str, property: &Value, required: &Value) -> String {
 
 /// The contract with its arguments in the order of the alphabet.
 fn contract() -> Vec<String> {
-    let lines = CONTRACT
-        .trim()
-        .lines()
-        .map(|line| line.replace("TEMPORARY", concat!("/", "tmp")));
+    let lines = CONTRACT.trim().lines().map(|line| line.replace("TEMPORARY", concat!("/", "tmp")));
     lines
         .map(|line| {
             let words: Vec<_> = line.split_whitespace().collect();
@@ -117,18 +106,9 @@ fn the_list_is_the_contract_in_every_way_of_talking() {
         let mut client = Client::connect(way, &image);
         assert_eq!(client.hello["name"], json!("pharo-interop-mcp"));
         assert_eq!(client.hello["version"], json!(env!("CARGO_PKG_VERSION")));
-        assert!(
-            client.hello["instructions"]
-                .as_str()
-                .unwrap()
-                .contains("Pharo")
-        );
+        assert!(client.hello["instructions"].as_str().unwrap().contains("Pharo"));
         let tools = client.tools();
-        assert_eq!(
-            tools.iter().map(words).collect::<Vec<_>>(),
-            contract(),
-            "{way:?}"
-        );
+        assert_eq!(tools.iter().map(words).collect::<Vec<_>>(), contract(), "{way:?}");
         for tool in &tools {
             assert_eq!(tool["inputSchema"]["additionalProperties"], json!(false));
             assert_eq!(tool["outputSchema"]["type"], json!("object"));
@@ -150,25 +130,13 @@ fn read_only_offers_what_reads_and_nothing_else() {
     let url = image.url();
     for way in WAYS {
         let mut client = Client::connect_with(way, &["--read-only"], &[("PHARO_SIS_URL", &url)]);
-        let listed: Vec<_> = client
-            .tools()
-            .iter()
-            .map(|tool| tool["name"].as_str().unwrap().to_owned())
-            .collect();
+        let listed: Vec<_> =
+            client.tools().iter().map(|tool| tool["name"].as_str().unwrap().to_owned()).collect();
         assert_eq!(listed, reading);
         let outcome = client.call("eval", json!({"code": "3 + 4"}));
         assert_eq!(outcome.0["message"], json!("Unknown tool: eval"));
         let report = client.call("ping_image", json!({}));
-        assert_eq!(
-            report.result()["version"],
-            json!(null),
-            "nothing is evaluated"
-        );
-        assert!(
-            image
-                .take_recorded()
-                .iter()
-                .all(|request| request.method == "GET")
-        );
+        assert_eq!(report.result()["version"], json!(null), "nothing is evaluated");
+        assert!(image.take_recorded().iter().all(|request| request.method == "GET"));
     }
 }

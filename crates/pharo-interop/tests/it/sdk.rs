@@ -17,26 +17,10 @@ const FOLDER: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/tests/sdk_client");
 
 /// The two transports in the two protocol eras.
 pub(crate) const WAYS: [Way; 4] = [
-    Way {
-        transport: Transport::Stdio,
-        mode: "legacy",
-        version: "2025-11-25",
-    },
-    Way {
-        transport: Transport::Stdio,
-        mode: "auto",
-        version: "2026-07-28",
-    },
-    Way {
-        transport: Transport::Http,
-        mode: "legacy",
-        version: "2025-11-25",
-    },
-    Way {
-        transport: Transport::Http,
-        mode: "auto",
-        version: "2026-07-28",
-    },
+    Way { transport: Transport::Stdio, mode: "legacy", version: "2025-11-25" },
+    Way { transport: Transport::Stdio, mode: "auto", version: "2026-07-28" },
+    Way { transport: Transport::Http, mode: "legacy", version: "2025-11-25" },
+    Way { transport: Transport::Http, mode: "auto", version: "2026-07-28" },
 ];
 
 /// How the client talks to the server.
@@ -82,10 +66,8 @@ impl Client {
     pub(crate) fn connect_with(way: Way, flags: &[&str], environment: &[(&str, &str)]) -> Self {
         match way.transport {
             Transport::Stdio => {
-                let environment: Map<String, Value> = environment
-                    .iter()
-                    .map(|(name, value)| ((*name).to_owned(), json!(value)))
-                    .collect();
+                let environment: Map<String, Value> =
+                    environment.iter().map(|(name, value)| ((*name).to_owned(), json!(value))).collect();
                 let connection =
                     json!({"command": BINARY, "args": flags, "env": environment, "mode": way.mode});
                 Self::start(&connection, None)
@@ -102,11 +84,7 @@ impl Client {
         let idle = IDLE.lock().unwrap().pop();
         let mut driver = idle.unwrap_or_else(Driver::start);
         let hello = driver.exchange(connection);
-        Self {
-            driver: Some(driver),
-            hello,
-            _server: server,
-        }
+        Self { driver: Some(driver), hello, _server: server }
     }
 
     fn exchange(&mut self, request: &Value) -> Value {
@@ -114,10 +92,7 @@ impl Client {
     }
 
     pub(crate) fn tools(&mut self) -> Vec<Value> {
-        self.exchange(&json!({}))["tools"]
-            .as_array()
-            .unwrap()
-            .clone()
+        self.exchange(&json!({}))["tools"].as_array().unwrap().clone()
     }
 
     pub(crate) fn call(&mut self, tool: &str, arguments: Value) -> Outcome {
@@ -132,19 +107,8 @@ impl Client {
     /// All at once. The outcomes, and the order in which they came.
     pub(crate) fn calls(&mut self, requests: Vec<Value>) -> (Vec<Outcome>, Vec<u64>) {
         let answer = self.exchange(&json!({"calls": requests}));
-        let outcomes = answer["outcomes"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .cloned()
-            .map(Outcome)
-            .collect();
-        let order = answer["order"]
-            .as_array()
-            .unwrap()
-            .iter()
-            .map(|at| at.as_u64().unwrap())
-            .collect();
+        let outcomes = answer["outcomes"].as_array().unwrap().iter().cloned().map(Outcome).collect();
+        let order = answer["order"].as_array().unwrap().iter().map(|at| at.as_u64().unwrap()).collect();
         (outcomes, order)
     }
 }
@@ -170,11 +134,7 @@ impl Driver {
             .unwrap();
         let requests = child.stdin.take().unwrap();
         let answers = BufReader::new(child.stdout.take().unwrap());
-        Self {
-            child,
-            requests,
-            answers,
-        }
+        Self { child, requests, answers }
     }
 
     fn exchange(&mut self, request: &Value) -> Value {
@@ -198,17 +158,9 @@ impl Outcome {
     #[track_caller]
     pub(crate) fn success(&self) -> &Value {
         assert_eq!(self.0["isError"], json!(false), "{}", self.0);
-        assert_eq!(
-            self.0["structuredContent"]["success"],
-            json!(true),
-            "{}",
-            self.0
-        );
+        assert_eq!(self.0["structuredContent"]["success"], json!(true), "{}", self.0);
         let json: Value = serde_json::from_str(self.text(0)).unwrap();
-        assert_eq!(
-            json, self.0["structuredContent"],
-            "the text is the same JSON"
-        );
+        assert_eq!(json, self.0["structuredContent"], "the text is the same JSON");
         &self.0["structuredContent"]
     }
 
@@ -224,25 +176,16 @@ impl Outcome {
         let structured = &self.0["structuredContent"];
         assert_eq!(structured["success"], json!(false), "{}", self.0);
         assert_eq!(structured["failure"]["kind"], json!(kind), "{}", self.0);
-        let (what, next) = (
-            &structured["failure"]["what"],
-            &structured["failure"]["next"],
-        );
+        let (what, next) = (&structured["failure"]["what"], &structured["failure"]["next"]);
         for sentence in [what, next] {
             let sentence = sentence.as_str().unwrap();
-            assert!(
-                !sentence.is_empty() && self.text(0).contains(sentence),
-                "{}",
-                self.0
-            );
+            assert!(!sentence.is_empty() && self.text(0).contains(sentence), "{}", self.0);
         }
         structured
     }
 
     pub(crate) fn text(&self, position: usize) -> &str {
-        self.0["content"][position]["text"]
-            .as_str()
-            .unwrap_or_default()
+        self.0["content"][position]["text"].as_str().unwrap_or_default()
     }
 
     pub(crate) fn beats(&self) -> &Vec<Value> {
@@ -261,10 +204,7 @@ fn python() -> PathBuf {
     let python = folder.join("venv/bin/python");
     if fs::read(&installed).ok() != Some(fs::read(&requirements).unwrap()) {
         let _was_not_there = fs::remove_dir_all(folder.join("venv"));
-        run(
-            "python3",
-            &["-m", "venv", &folder.join("venv").to_string_lossy()],
-        );
+        run("python3", &["-m", "venv", &folder.join("venv").to_string_lossy()]);
         run(
             &python.to_string_lossy(),
             &[
@@ -288,8 +228,5 @@ fn run(program: &str, arguments: &[&str]) {
     let output = Command::new(program).args(arguments).output();
     let output = output.unwrap_or_else(|fault| panic!("cannot run `{line}`: {fault}"));
     let said = String::from_utf8_lossy(&output.stderr);
-    assert!(
-        output.status.success(),
-        "the SDK client cannot be installed; try `{line}`\n{said}"
-    );
+    assert!(output.status.success(), "the SDK client cannot be installed; try `{line}`\n{said}");
 }

@@ -17,14 +17,8 @@ pub(crate) struct HttpServer {
 /// The binary, with nothing of this process's environment that it would read.
 pub(crate) fn command(flags: &[&str], environment: &[(&str, &str)]) -> Command {
     let mut command = Command::new(BINARY);
-    command
-        .args(flags)
-        .env_clear()
-        .envs(environment.iter().copied());
-    command
-        .stdin(Stdio::null())
-        .stdout(Stdio::piped())
-        .stderr(Stdio::piped());
+    command.args(flags).env_clear().envs(environment.iter().copied());
+    command.stdin(Stdio::null()).stdout(Stdio::piped()).stderr(Stdio::piped());
     command
 }
 
@@ -45,9 +39,7 @@ impl HttpServer {
 
     /// Host and port.
     pub(crate) fn authority(&self) -> &str {
-        self.url
-            .trim_start_matches("http://")
-            .trim_end_matches("/mcp")
+        self.url.trim_start_matches("http://").trim_end_matches("/mcp")
     }
 
     pub(crate) fn id(&self) -> u32 {

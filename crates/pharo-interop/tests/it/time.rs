@@ -22,16 +22,8 @@ fn signs_of_life_come_while_the_image_works() {
         let beats = outcome.beats();
         assert!(beats.len() >= 2, "{way:?} {beats:?}");
         assert!(beats[0]["progress"].as_f64() < beats[1]["progress"].as_f64());
-        assert_eq!(
-            beats[0]["total"],
-            serde_json::from_str::<Value>("120.0").unwrap()
-        );
-        assert!(
-            beats[0]["message"]
-                .as_str()
-                .unwrap()
-                .contains("the image is working on it")
-        );
+        assert_eq!(beats[0]["total"], serde_json::from_str::<Value>("120.0").unwrap());
+        assert!(beats[0]["message"].as_str().unwrap().contains("the image is working on it"));
     }
 }
 
@@ -62,24 +54,15 @@ fn a_call_that_was_given_up_is_remembered() {
         wait_until(|| image.under_way() == 0);
         let report = client.call("ping_image", json!({}));
         let given_up = report.result()["given_up_calls"].as_array().unwrap();
-        assert_eq!(
-            (given_up.len(), &given_up[0]["tool"]),
-            (1, &json!("eval")),
-            "{way:?}"
-        );
+        assert_eq!((given_up.len(), &given_up[0]["tool"]), (1, &json!("eval")), "{way:?}");
 
         let mut late = eval("self halt");
         late["arguments"]["timeout_seconds"] = json!(1);
         let outcome = client.call_with(late);
-        let next = outcome.failure("time_limit")["failure"]["next"]
-            .as_str()
-            .unwrap();
+        let next = outcome.failure("time_limit")["failure"]["next"].as_str().unwrap();
         assert!(next.contains("may still be working on it"), "{next}");
         let report = client.call("ping_image", json!({}));
-        assert_eq!(
-            report.result()["given_up_calls"].as_array().unwrap().len(),
-            2
-        );
+        assert_eq!(report.result()["given_up_calls"].as_array().unwrap().len(), 2);
     }
 }
 
@@ -98,10 +81,7 @@ fn wait_until(condition: impl Fn() -> bool) {
 fn ping_works_while_calls_hang() {
     let image = StandIn::start().unwrap();
     image.misbehave("/list-packages", Fault::Hang);
-    for way in WAYS
-        .into_iter()
-        .filter(|way| way.transport == Transport::Stdio)
-    {
+    for way in WAYS.into_iter().filter(|way| way.transport == Transport::Stdio) {
         let mut client = Client::connect(way, &image);
         let hanging = json!({"tool": "list_packages", "arguments": {"timeout_seconds": 3}});
         let mut calls = vec![hanging; 10];
@@ -139,31 +119,20 @@ fn a_queue_that_is_full_refuses_at_once() {
     let (outcomes, order) = client.calls(vec![call; 73]);
     let first = usize::try_from(order[0]).unwrap();
     let structured = outcomes[first].failure("busy");
-    assert_eq!(
-        structured["error"],
-        json!("64 calls wait for the image already")
-    );
+    assert_eq!(structured["error"], json!("64 calls wait for the image already"));
 }
 
 #[test]
 fn limits_come_from_the_environment() {
     let image = StandIn::start().unwrap();
     let url = image.url();
-    let environment = [
-        ("PHARO_SIS_URL", url.as_str()),
-        ("PHARO_MCP_TIMEOUT", "1"),
-        ("PHARO_MCP_TIMEOUT_EVAL_CODE", "60"),
-    ];
+    let environment =
+        [("PHARO_SIS_URL", url.as_str()), ("PHARO_MCP_TIMEOUT", "1"), ("PHARO_MCP_TIMEOUT_EVAL_CODE", "60")];
     for way in WAYS {
         let mut client = Client::connect_with(way, &[], &environment);
         let slow = json!({"code": "(Delay forMilliseconds: 1500) wait"});
         let outcome = client.call("eval", slow.clone());
-        assert!(
-            outcome.failure("time_limit")["failure"]["what"]
-                .as_str()
-                .unwrap()
-                .contains("within 1 s")
-        );
+        assert!(outcome.failure("time_limit")["failure"]["what"].as_str().unwrap().contains("within 1 s"));
         client.call("eval_code", slow.clone()).success();
         let mut longer = slow;
         longer["timeout_seconds"] = json!(60);

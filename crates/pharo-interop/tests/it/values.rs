@@ -19,9 +19,7 @@ fn a_hundred_digits_arrive_digit_for_digit_and_leave_so() {
         }
         let outcome = client.call("eval", json!({"code": "100 factorial"}));
         assert_eq!(outcome.result().to_string().len(), 158);
-        client
-            .call("apply_settings", json!({"settings": {"big": number}}))
-            .success();
+        client.call("apply_settings", json!({"settings": {"big": number}})).success();
         let settings = client.call("get_settings", json!({}));
         assert_eq!(settings.result()["big"].to_string(), digits, "{way:?}");
     }
@@ -33,22 +31,13 @@ fn values_keep_their_kind() {
     for way in WAYS {
         let mut client = Client::connect(way, &image);
         let mut check = |code: &str, expected: Value| {
-            assert_eq!(
-                client.call("eval", json!({"code": code})).result(),
-                &expected
-            );
+            assert_eq!(client.call("eval", json!({"code": code})).result(), &expected);
         };
         check("nil", json!(null));
         check("true", json!(true));
-        check(
-            "Float pi",
-            serde_json::from_str("3.141592653589793").unwrap(),
-        );
+        check("Float pi", serde_json::from_str("3.141592653589793").unwrap());
         check("'Grüße, 世界 🗝'", json!("Grüße, 世界 🗝"));
-        check(
-            "#(1 $a 'two' #three nil)",
-            json!([1, "a", "two", "three", null]),
-        );
+        check("#(1 $a 'two' #three nil)", json!([1, "a", "two", "three", null]));
     }
 }
 
@@ -65,10 +54,7 @@ fn lists_come_in_pages_that_follow_each_other() {
             let part = client.call("list_packages", json!({"offset": offset, "limit": 3}));
             together.extend(part.result().as_array().unwrap().clone());
             offset = part.success()["page"]["next_offset"].clone();
-            assert_eq!(
-                part.text(1).contains("call again with `offset`"),
-                !offset.is_null()
-            );
+            assert_eq!(part.text(1).contains("call again with `offset`"), !offset.is_null());
         }
         assert_eq!(&Value::Array(together), whole.result());
     }
@@ -100,14 +86,8 @@ fn a_screenshot_comes_as_a_picture() {
         let path = outcome.result()["screenshot"].as_str().unwrap();
         assert!(path.ends_with(".png"));
         let picture = &outcome.0["content"][1];
-        assert_eq!(
-            (&picture["type"], &picture["mimeType"]),
-            (&json!("image"), &json!("image/png"))
-        );
-        assert!(
-            picture["data"].as_str().unwrap().starts_with("iVBORw0KGgo"),
-            "PNG in base64"
-        );
+        assert_eq!((&picture["type"], &picture["mimeType"]), (&json!("image"), &json!("image/png")));
+        assert!(picture["data"].as_str().unwrap().starts_with("iVBORw0KGgo"), "PNG in base64");
         let without = client.call("read_screen", json!({"capture_screenshot": false}));
         assert_eq!(without.result().get("screenshot"), None);
         assert_eq!(without.0["content"].as_array().unwrap().len(), 1);
@@ -118,18 +98,13 @@ fn a_screenshot_comes_as_a_picture() {
 fn a_file_that_is_not_there_or_no_picture_stays_a_path() {
     let image = StandIn::start().unwrap();
     let mut client = Client::connect(WAYS[1], &image);
-    for (fault, reason) in [
-        (Fault::MissingScreenshot, "cannot be read"),
-        (Fault::TextAsScreenshot, "not a PNG"),
-    ] {
+    for (fault, reason) in
+        [(Fault::MissingScreenshot, "cannot be read"), (Fault::TextAsScreenshot, "not a PNG")]
+    {
         image.misbehave("/read-screen", fault);
         let outcome = client.call("read_screen", json!({}));
         let path = outcome.result()["screenshot"].as_str().unwrap();
-        assert!(
-            outcome.text(1).contains(path) && outcome.text(1).contains(reason),
-            "{}",
-            outcome.0
-        );
+        assert!(outcome.text(1).contains(path) && outcome.text(1).contains(reason), "{}", outcome.0);
         assert_eq!(outcome.0["content"].as_array().unwrap().len(), 2);
     }
 }
@@ -140,13 +115,7 @@ fn test_reports_have_counts_and_failing_names_beside_the_text() {
     for way in WAYS {
         let mut client = Client::connect(way, &image);
         let outcome = client.call("run_package_test", json!({"package_name": "StandIn-Tests"}));
-        assert!(
-            outcome
-                .result()
-                .as_str()
-                .unwrap()
-                .starts_with("3 ran, 1 passed, 1 skipped, ")
-        );
+        assert!(outcome.result().as_str().unwrap().starts_with("3 ran, 1 passed, 1 skipped, "));
         assert_eq!(
             outcome.success()["tests"],
             json!({"ran": 3, "passed": 1, "skipped": 1, "expected_failures": 0, "failures": 1,

@@ -34,11 +34,7 @@ impl Outcome {
         Self::error_in(description, "SisServer", "a SisServer")
     }
 
-    pub(super) fn error_in(
-        description: impl Into<String>,
-        receiver_class: &str,
-        receiver: &str,
-    ) -> Self {
+    pub(super) fn error_in(description: impl Into<String>, receiver_class: &str, receiver: &str) -> Self {
         Self::Error(SmalltalkError {
             description: description.into(),
             receiver_class: receiver_class.to_owned(),

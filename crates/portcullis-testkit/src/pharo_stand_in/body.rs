@@ -27,23 +27,14 @@ impl PiecewiseBody {
 
     pub(super) fn dripping(bytes: Bytes, piece_bytes: usize, pause: Duration) -> Self {
         let announced_bytes = bytes.len() as u64;
-        Self {
-            rest: bytes,
-            piece_bytes,
-            pause,
-            waiting: None,
-            announced_bytes,
-        }
+        Self { rest: bytes, piece_bytes, pause, waiting: None, announced_bytes }
     }
 
     /// Announces all of it and sends half.
     pub(super) fn half(mut bytes: Bytes) -> Self {
         let announced_bytes = bytes.len() as u64;
         let rest = bytes.split_to(bytes.len() / 2);
-        Self {
-            announced_bytes,
-            ..Self::whole(rest)
-        }
+        Self { announced_bytes, ..Self::whole(rest) }
     }
 }
 

@@ -23,10 +23,7 @@ pub(super) fn evaluate(world: &mut World, code: &str) -> Outcome {
     if let Some((receiver, "")) = code.rsplit_once(" printString") {
         return printed(world, receiver);
     }
-    if let Some(text) = code
-        .strip_prefix("Transcript show: ")
-        .and_then(literal_text)
-    {
+    if let Some(text) = code.strip_prefix("Transcript show: ").and_then(literal_text) {
         world.transcript.push(text);
         return Outcome::NotSerialisable("ThreadSafeTranscript".to_owned());
     }
@@ -56,21 +53,14 @@ fn other(code: &str) -> Outcome {
     if let Some(digits) = number(code) {
         return Outcome::Result(digits);
     }
-    if let Some(size) = code
-        .strip_prefix("String new: ")
-        .and_then(|size| size.parse().ok())
-    {
+    if let Some(size) = code.strip_prefix("String new: ").and_then(|size| size.parse().ok()) {
         return Outcome::value(" ".repeat(size));
     }
-    arithmetic(code)
-        .unwrap_or_else(|| Outcome::error(format!("the stand-in cannot evaluate: {code}")))
+    arithmetic(code).unwrap_or_else(|| Outcome::error(format!("the stand-in cannot evaluate: {code}")))
 }
 
 fn printed(world: &mut World, receiver: &str) -> Outcome {
-    let receiver = receiver
-        .trim()
-        .trim_start_matches('(')
-        .trim_end_matches(')');
+    let receiver = receiver.trim().trim_start_matches('(').trim_end_matches(')');
     match evaluate(world, receiver) {
         Outcome::Result(json) => Outcome::value(json),
         Outcome::NotSerialisable(class) => Outcome::value(format!("a {class}")),
@@ -96,9 +86,7 @@ fn arithmetic(code: &str) -> Option<Outcome> {
     let integer = |text: &str| text.parse::<i64>().ok();
     match words.as_slice() {
         [number, "factorial"] => Some(Outcome::Result(product(1..=number.parse().ok()?))),
-        ["10", "raisedTo:", power] => Some(Outcome::Result(product(
-            (0..power.parse().ok()?).map(|_| 10),
-        ))),
+        ["10", "raisedTo:", power] => Some(Outcome::Result(product((0..power.parse().ok()?).map(|_| 10)))),
         [left, "/", "0"] => Some(Outcome::error_in("ZeroDivide", "SmallInteger", left)),
         [left, operator, right] => binary(integer(left)?, operator, integer(right)?),
         _ => None,
@@ -133,11 +121,7 @@ fn product(factors: impl Iterator<Item = u32>) -> String {
             carry /= 10;
         }
     }
-    digits
-        .iter()
-        .rev()
-        .map(|digit| char::from(b'0' + digit))
-        .collect()
+    digits.iter().rev().map(|digit| char::from(b'0' + digit)).collect()
 }
 
 #[cfg(test)]
@@ -167,14 +151,8 @@ mod tests {
     fn other_code_is_an_error() {
         let mut world = fixture::world("");
         assert!(matches!(evaluate(&mut world, "1 / 0"), Outcome::Error(_)));
-        assert!(matches!(
-            evaluate(&mut world, "Smalltalk quit"),
-            Outcome::Error(_)
-        ));
-        assert!(matches!(
-            evaluate(&mut world, "1 / 3"),
-            Outcome::NotSerialisable(_)
-        ));
+        assert!(matches!(evaluate(&mut world, "Smalltalk quit"), Outcome::Error(_)));
+        assert!(matches!(evaluate(&mut world, "1 / 3"), Outcome::NotSerialisable(_)));
         assert!(matches!(evaluate(&mut world, "self halt"), Outcome::Hang));
     }
 }

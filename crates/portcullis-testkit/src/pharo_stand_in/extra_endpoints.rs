@@ -30,21 +30,14 @@ pub(super) fn answer(world: &mut World, request: &Recorded) -> Option<Outcome> {
 
 fn position(request: &Recorded, name: &str) -> Result<usize, Outcome> {
     let text = request.text(name)?;
-    text.parse()
-        .map_err(|_| Outcome::error(format!("{text} is no position")))
+    text.parse().map_err(|_| Outcome::error(format!("{text} is no position")))
 }
 
 fn poll_transcript(world: &mut World, request: &Recorded) -> Answer {
     request.expect_only(&["since"])?;
-    let entries: Vec<_> = world
-        .transcript
-        .iter()
-        .skip(position(request, "since")?)
-        .collect();
+    let entries: Vec<_> = world.transcript.iter().skip(position(request, "since")?).collect();
     let text: String = entries.iter().map(|entry| entry.as_str()).collect();
-    Ok(Outcome::value(
-        json!({"seq": world.transcript.len(), "text": text, "entries": entries, "dropped": 0}),
-    ))
+    Ok(Outcome::value(json!({"seq": world.transcript.len(), "text": text, "entries": entries, "dropped": 0})))
 }
 
 fn clear_transcript(world: &mut World, request: &Recorded) -> Answer {
@@ -82,16 +75,11 @@ fn compile_method(world: &mut World, request: &Recorded) -> Answer {
     request.expect_only(&["class_name", "method_source", "category", "is_class_method"])?;
     let name = request.text("class_name")?;
     let package = class(world, name)?.package.clone();
-    let (source, class_side) = (
-        request.text("method_source")?,
-        request.flag("is_class_method")?,
-    );
+    let (source, class_side) = (request.text("method_source")?, request.flag("is_class_method")?);
     let category = request.text_or("category", "as yet unclassified")?;
     let selector = selector_of(source.lines().next().unwrap_or_default());
     if selector.is_empty() || source.contains("^ ^") {
-        return Err(Outcome::error(
-            "SyntaxErrorNotification: Variable or expression expected ->",
-        ));
+        return Err(Outcome::error("SyntaxErrorNotification: Variable or expression expected ->"));
     }
     let method = Method {
         selector: selector.clone(),
@@ -137,9 +125,7 @@ fn compile_class(world: &mut World, request: &Recorded) -> Answer {
             methods: before.map(|class| class.methods).unwrap_or_default(),
         },
     );
-    Ok(Outcome::value(
-        json!({"class_name": name, "created": created}),
-    ))
+    Ok(Outcome::value(json!({"class_name": name, "created": created})))
 }
 
 fn remove_method(world: &mut World, request: &Recorded) -> Answer {
@@ -158,7 +144,5 @@ fn remove_class(world: &mut World, request: &Recorded) -> Answer {
     request.expect_only(&["class_name"])?;
     let name = request.text("class_name")?;
     let existed: Value = world.classes.remove(name).is_some().into();
-    Ok(Outcome::value(
-        json!({"class_name": name, "existed": existed, "removed": existed}),
-    ))
+    Ok(Outcome::value(json!({"class_name": name, "existed": existed, "removed": existed})))
 }

@@ -25,76 +25,47 @@ impl Recorded {
         } else {
             serde_json::from_slice(body).unwrap_or_default()
         };
-        Self {
-            method: method.to_owned(),
-            path: path.to_owned(),
-            query: query.to_owned(),
-            parameters,
-        }
+        Self { method: method.to_owned(), path: path.to_owned(), query: query.to_owned(), parameters }
     }
 
     /// A parameter that must be there and be text.
     pub(super) fn text(&self, name: &str) -> Result<&str, Outcome> {
         match self.parameters.get(name) {
             Some(Value::String(text)) => Ok(text),
-            Some(other) => Err(Outcome::error(format!(
-                "{other} doesNotUnderstand: #asSymbol"
-            ))),
-            None => Err(Outcome::error(format!(
-                "KeyNotFound: key #{name} not found in Dictionary"
-            ))),
+            Some(other) => Err(Outcome::error(format!("{other} doesNotUnderstand: #asSymbol"))),
+            None => Err(Outcome::error(format!("KeyNotFound: key #{name} not found in Dictionary"))),
         }
     }
 
     pub(super) fn text_or<'a>(&'a self, name: &str, absent: &'a str) -> Result<&'a str, Outcome> {
-        if self.parameters.contains_key(name) {
-            self.text(name)
-        } else {
-            Ok(absent)
-        }
+        if self.parameters.contains_key(name) { self.text(name) } else { Ok(absent) }
     }
 
     /// A parameter of a JSON body that must be a JSON boolean.
     pub(super) fn flag(&self, name: &str) -> Result<bool, Outcome> {
         let value = self.parameters.get(name).and_then(Value::as_bool);
-        value
-            .ok_or_else(|| Outcome::error(format!("NonBooleanReceiver: proceed for truth: {name}")))
+        value.ok_or_else(|| Outcome::error(format!("NonBooleanReceiver: proceed for truth: {name}")))
     }
 
     /// A parameter of a JSON body that must be a list of texts.
     pub(super) fn texts(&self, name: &str) -> Result<Vec<String>, Outcome> {
         let list = self.parameters.get(name).and_then(Value::as_array);
-        let texts = list.and_then(|list| {
-            list.iter()
-                .map(|text| Some(text.as_str()?.to_owned()))
-                .collect()
-        });
+        let texts = list.and_then(|list| list.iter().map(|text| Some(text.as_str()?.to_owned())).collect());
         texts.ok_or_else(|| Outcome::error(format!("{name} is not a list of texts")))
     }
 
     /// Stricter than a real image: see the head of the stand-in.
     pub(super) fn expect_only(&self, known: &[&str]) -> Result<(), Outcome> {
-        match self
-            .parameters
-            .keys()
-            .find(|name| !known.contains(&name.as_str()))
-        {
+        match self.parameters.keys().find(|name| !known.contains(&name.as_str())) {
             None => Ok(()),
-            Some(name) => Err(Outcome::error(format!(
-                "stand-in: {} knows no parameter {name}",
-                self.path
-            ))),
+            Some(name) => Err(Outcome::error(format!("stand-in: {} knows no parameter {name}", self.path))),
         }
     }
 }
 
 /// A plus sign is a blank, as for the image's web server.
 fn decoded_query(query: &str) -> Map<String, Value> {
-    let decode = |text: &str| {
-        percent_decode_str(&text.replace('+', " "))
-            .decode_utf8_lossy()
-            .into_owned()
-    };
+    let decode = |text: &str| percent_decode_str(&text.replace('+', " ")).decode_utf8_lossy().into_owned();
     query
         .split('&')
         .filter(|pair| !pair.is_empty())

@@ -22,8 +22,8 @@ use serde_json::Value;
 use tokio::{net::TcpListener, sync::oneshot, time::sleep};
 
 use super::{
-    Age, Fault, Recorded, answers::Outcome, body::PiecewiseBody, endpoints, evaluator,
-    extra_endpoints, fixture, screen::Screenshot, world::World,
+    Age, Fault, Recorded, answers::Outcome, body::PiecewiseBody, endpoints, evaluator, extra_endpoints,
+    fixture, screen::Screenshot, world::World,
 };
 
 const RECORDED_MAX: usize = 10_000;
@@ -64,8 +64,7 @@ impl StandIn {
     pub fn start() -> io::Result<Self> {
         static STARTED: AtomicUsize = AtomicUsize::new(0);
         let number = STARTED.fetch_add(1, Ordering::Relaxed);
-        let directory =
-            std::env::temp_dir().join(format!("pharo-stand-in-{}-{number}", std::process::id()));
+        let directory = std::env::temp_dir().join(format!("pharo-stand-in-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&directory)?;
         let shared = Arc::new(Shared(Mutex::new(State {
             world: fixture::world(&directory.to_string_lossy()),
@@ -78,17 +77,10 @@ impl StandIn {
         listener.set_nonblocking(true)?;
         let address = listener.local_addr()?;
         let (stop, stopped) = oneshot::channel();
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()?;
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
         let for_thread = shared.clone();
         std::thread::spawn(move || runtime.block_on(serve(listener, for_thread, stopped)));
-        Ok(Self {
-            address,
-            shared,
-            directory,
-            _stop: stop,
-        })
+        Ok(Self { address, shared, directory, _stop: stop })
     }
 
     /// The base URL.
@@ -149,9 +141,7 @@ async fn serve(
         tokio::spawn(async move {
             let answer = service_fn(|request| respond(&shared, request));
             let connection = TokioIo::new(connection);
-            let _client_gone = http1::Builder::new()
-                .serve_connection(connection, answer)
-                .await;
+            let _client_gone = http1::Builder::new().serve_connection(connection, answer).await;
         });
     }
 }
@@ -193,11 +183,7 @@ fn received(shared: &Shared, request: &Recorded) -> (Option<Fault>, Duration) {
     if state.recorded.len() < RECORDED_MAX {
         state.recorded.push(request.clone());
     }
-    let fault = state
-        .faults
-        .get(&request.path)
-        .or_else(|| state.faults.get(""))
-        .cloned();
+    let fault = state.faults.get(&request.path).or_else(|| state.faults.get("")).cloned();
     let code = request.parameters.get("code").and_then(Value::as_str);
     (fault, code.map(evaluator::delay).unwrap_or_default())
 }
@@ -241,30 +227,19 @@ async fn misbehave(shared: &Shared, request: &Recorded, fault: Fault) -> Result<
             let body = honest_bytes(shared, request).await;
             Ok(answer_with(PiecewiseBody::dripping(body, 1, pause)))
         }
-        Fault::Half => Ok(answer_with(PiecewiseBody::half(
-            honest_bytes(shared, request).await,
-        ))),
+        Fault::Half => Ok(answer_with(PiecewiseBody::half(honest_bytes(shared, request).await))),
         Fault::Status(status) => {
             let status = StatusCode::from_u16(status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
             Ok(plain(status, "text/plain", "the stand-in refuses"))
         }
-        Fault::Html => Ok(plain(
-            StatusCode::OK,
-            "text/html",
-            "<html><body>It works!</body></html>",
-        )),
-        Fault::WrongContentType => Ok(plain(
-            StatusCode::OK,
-            "text/plain",
-            honest_bytes(shared, request).await,
-        )),
+        Fault::Html => Ok(plain(StatusCode::OK, "text/html", "<html><body>It works!</body></html>")),
+        Fault::WrongContentType => {
+            Ok(plain(StatusCode::OK, "text/plain", honest_bytes(shared, request).await))
+        }
         Fault::Empty => json(""),
         Fault::NotJson => json("{'success': True}"),
         Fault::OtherJson => json(r#"{"status":"ok"}"#),
-        Fault::Huge(size) => json(&format!(
-            r#"{{"success":true,"result":"{}"}}"#,
-            "x".repeat(size)
-        )),
+        Fault::Huge(size) => json(&format!(r#"{{"success":true,"result":"{}"}}"#, "x".repeat(size))),
         Fault::Redirect(place) => {
             let mut answer = plain(StatusCode::FOUND, "text/plain", "elsewhere");
             if let Ok(place) = header::HeaderValue::from_str(&place) {
@@ -273,29 +248,20 @@ async fn misbehave(shared: &Shared, request: &Recorded, fault: Fault) -> Result<
             Ok(answer)
         }
         Fault::Raises(description) => Ok(outcome(shared, request, Outcome::error(description))),
-        Fault::NotSerialisable => Ok(outcome(
-            shared,
-            request,
-            Outcome::NotSerialisable("Object".to_owned()),
-        )),
+        Fault::NotSerialisable => Ok(outcome(shared, request, Outcome::NotSerialisable("Object".to_owned()))),
         Fault::MissingScreenshot => Ok(honest(shared, request, Screenshot::Missing).await),
         Fault::TextAsScreenshot => Ok(honest(shared, request, Screenshot::Text).await),
     }
 }
 
 fn outcome(shared: &Shared, request: &Recorded, outcome: Outcome) -> Answer {
-    let body = outcome
-        .into_body(&request.path, shared.lock().age)
-        .unwrap_or_default();
+    let body = outcome.into_body(&request.path, shared.lock().age).unwrap_or_default();
     plain(StatusCode::OK, "application/json", body)
 }
 
 async fn honest_bytes(shared: &Shared, request: &Recorded) -> Bytes {
     let body = honest(shared, request, Screenshot::Real).await.into_body();
-    body.collect()
-        .await
-        .map(|whole| whole.to_bytes())
-        .unwrap_or_default()
+    body.collect().await.map(|whole| whole.to_bytes()).unwrap_or_default()
 }
 
 async fn never<T>() -> T {
@@ -305,18 +271,12 @@ async fn never<T>() -> T {
 fn plain(status: StatusCode, content_type: &'static str, body: impl Into<Bytes>) -> Answer {
     let mut answer = answer_with(PiecewiseBody::whole(body.into()));
     *answer.status_mut() = status;
-    answer.headers_mut().insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static(content_type),
-    );
+    answer.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static(content_type));
     answer
 }
 
 fn answer_with(body: PiecewiseBody) -> Answer {
     let mut answer = Response::new(body);
-    answer.headers_mut().insert(
-        header::CONTENT_TYPE,
-        header::HeaderValue::from_static("application/json"),
-    );
+    answer.headers_mut().insert(header::CONTENT_TYPE, header::HeaderValue::from_static("application/json"));
     answer
 }

@@ -15,23 +15,16 @@ pub(super) fn run_class(class: &Class) -> String {
 }
 
 pub(super) fn run_package(world: &World, package: &str) -> String {
-    run(world
-        .methods()
-        .filter(|(class, _)| class.package == package))
+    run(world.methods().filter(|(class, _)| class.package == package))
 }
 
 fn run<'a>(methods: impl Iterator<Item = (&'a Class, &'a Method)>) -> String {
     let mut run = Run::default();
-    let tests = methods.filter(|(class, method)| {
-        class.superclass == "TestCase" && method.selector.starts_with("test")
-    });
+    let tests = methods
+        .filter(|(class, method)| class.superclass == "TestCase" && method.selector.starts_with("test"));
     for (class, method) in tests {
         let name = format!("{}>>#{}", class.name, method.selector);
-        match method
-            .source
-            .split_once('\n')
-            .map_or("", |(_, body)| body.trim())
-        {
+        match method.source.split_once('\n').map_or("", |(_, body)| body.trim()) {
             "self skip" => run.skipped += 1,
             "self assert: false" => run.failures.push(name),
             "1 / 0" => run.errors.push(name),
@@ -56,24 +49,11 @@ impl Run {
                 plural(self.errors.len(), "error")
             )
         };
-        let lines = |names: &[String]| {
-            names
-                .iter()
-                .map(|name| format!("{name}\r"))
-                .collect::<String>()
-        };
-        format!(
-            "{counts}\rFailures:\r{}\rErrors:\r{}",
-            lines(&self.failures),
-            lines(&self.errors)
-        )
+        let lines = |names: &[String]| names.iter().map(|name| format!("{name}\r")).collect::<String>();
+        format!("{counts}\rFailures:\r{}\rErrors:\r{}", lines(&self.failures), lines(&self.errors))
     }
 }
 
 fn plural(count: usize, word: &str) -> String {
-    if count == 1 {
-        format!("1 {word}")
-    } else {
-        format!("{count} {word}s")
-    }
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }

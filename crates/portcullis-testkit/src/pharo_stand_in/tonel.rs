@@ -6,10 +6,7 @@ use super::world::{Class, Method, World, selector_of};
 
 /// The source of one class, with the methods of its own package.
 pub(super) fn source_of(class: &Class) -> String {
-    let own = class
-        .methods
-        .iter()
-        .filter(|method| method.package == class.package);
+    let own = class.methods.iter().filter(|method| method.package == class.package);
     let methods: String = own.map(|method| method_text(class, method)).collect();
     format!("{}{methods}", definition(class))
 }
@@ -21,11 +18,7 @@ fn definition(class: &Class) -> String {
         format!("\"\n{}\n\"\n", class.comment.replace('"', "\"\""))
     };
     let keyword = if class.is_trait { "Trait" } else { "Class" };
-    let variables: Vec<_> = class
-        .inst_vars
-        .iter()
-        .map(|name| format!("'{name}'"))
-        .collect();
+    let variables: Vec<_> = class.inst_vars.iter().map(|name| format!("'{name}'")).collect();
     format!(
         "{comment}{keyword} {{\n\t#name : '{}',\n\t#superclass : '{}',\n\t#instVars : [ {} ],\n\t#category : '{package}',\n\t#package : '{package}'\n}}\n",
         class.name,
@@ -36,10 +29,7 @@ fn definition(class: &Class) -> String {
 }
 
 fn method_text(class: &Class, method: &Method) -> String {
-    let (header, body) = method
-        .source
-        .split_once('\n')
-        .unwrap_or((&method.source, ""));
+    let (header, body) = method.source.split_once('\n').unwrap_or((&method.source, ""));
     let category = &method.category;
     let class = method.class_name(class);
     format!("\n{{ #category : '{category}' }}\n{class} >> {header} [\n{body}\n]\n")
@@ -49,17 +39,11 @@ fn method_text(class: &Class, method: &Method) -> String {
 pub(super) fn export(world: &World, package: &str, directory: &Path) -> io::Result<()> {
     let folder = directory.join(package);
     fs::create_dir_all(&folder)?;
-    fs::write(
-        folder.join("package.st"),
-        format!("Package {{ #name : '{package}' }}\n"),
-    )?;
+    fs::write(folder.join("package.st"), format!("Package {{ #name : '{package}' }}\n"))?;
     for class in world.classes.values() {
         if class.package == package {
             let kind = if class.is_trait { "trait" } else { "class" };
-            fs::write(
-                folder.join(format!("{}.{kind}.st", class.name)),
-                source_of(class),
-            )?;
+            fs::write(folder.join(format!("{}.{kind}.st", class.name)), source_of(class))?;
             continue;
         }
         let extensions: String = class
@@ -101,11 +85,7 @@ fn read_class(world: &mut World, package: &str, text: &str) {
     };
     if let Some(superclass) = quoted_after(text, "#superclass : ") {
         // What other packages added to the class stays.
-        let mut methods = world
-            .classes
-            .remove(&name)
-            .map(|class| class.methods)
-            .unwrap_or_default();
+        let mut methods = world.classes.remove(&name).map(|class| class.methods).unwrap_or_default();
         methods.retain(|method| method.package != package);
         let class = Class {
             name: name.clone(),
@@ -130,23 +110,14 @@ fn quoted_after(text: &str, key: &str) -> Option<String> {
 }
 
 fn comment_of(text: &str) -> String {
-    let inner = text
-        .strip_prefix("\"\n")
-        .and_then(|rest| rest.split_once("\n\"\n"));
-    inner
-        .map(|(comment, _)| comment.replace("\"\"", "\""))
-        .unwrap_or_default()
+    let inner = text.strip_prefix("\"\n").and_then(|rest| rest.split_once("\n\"\n"));
+    inner.map(|(comment, _)| comment.replace("\"\"", "\"")).unwrap_or_default()
 }
 
 fn variables_of(text: &str) -> Vec<String> {
-    let list = text
-        .split_once("#instVars : [")
-        .and_then(|(_, rest)| rest.split_once(']'));
+    let list = text.split_once("#instVars : [").and_then(|(_, rest)| rest.split_once(']'));
     let names = list.map_or("", |(names, _)| names);
-    names
-        .split_whitespace()
-        .map(|name| name.trim_matches('\'').to_owned())
-        .collect()
+    names.split_whitespace().map(|name| name.trim_matches('\'').to_owned()).collect()
 }
 
 fn read_methods(package: &str, text: &str) -> Vec<Method> {
@@ -156,9 +127,7 @@ fn read_methods(package: &str, text: &str) -> Vec<Method> {
     while let Some(line) = lines.next() {
         if let Some(name) = quoted_after(line, "{ #category : ") {
             category = name;
-        } else if let Some((class, header)) = line
-            .strip_suffix(" [")
-            .and_then(|line| line.split_once(" >> "))
+        } else if let Some((class, header)) = line.strip_suffix(" [").and_then(|line| line.split_once(" >> "))
         {
             let body: Vec<_> = lines.by_ref().take_while(|line| *line != "]").collect();
             methods.push(Method {

@@ -40,9 +40,7 @@ pub(super) struct World {
 
 impl World {
     pub(super) fn methods(&self) -> impl Iterator<Item = (&Class, &Method)> {
-        self.classes
-            .values()
-            .flat_map(|class| class.methods.iter().map(move |method| (class, method)))
+        self.classes.values().flat_map(|class| class.methods.iter().map(move |method| (class, method)))
     }
 
     pub(super) fn names_beginning_with(&self, query: &str, traits: bool) -> Vec<&str> {
@@ -98,9 +96,7 @@ impl World {
 
 impl Class {
     pub(super) fn method(&self, selector: &str, class_side: bool) -> Option<&Method> {
-        self.methods
-            .iter()
-            .find(|method| method.selector == selector && method.class_side == class_side)
+        self.methods.iter().find(|method| method.selector == selector && method.class_side == class_side)
     }
 
     pub(super) fn remove(&mut self, selector: &str, class_side: bool) -> Option<Method> {
@@ -123,12 +119,9 @@ impl Method {
         let words = self.body_words();
         if symbol.contains(':') {
             let has = |part: &str| words.contains(&format!("{part}:").as_str());
-            return symbol.split_terminator(':').all(has)
-                || words.contains(&format!("#{symbol}").as_str());
+            return symbol.split_terminator(':').all(has) || words.contains(&format!("#{symbol}").as_str());
         }
-        words
-            .iter()
-            .any(|word| *word == symbol || word.strip_prefix('#') == Some(symbol))
+        words.iter().any(|word| *word == symbol || word.strip_prefix('#') == Some(symbol))
     }
 
     fn body_words(&self) -> Vec<&str> {
@@ -143,11 +136,9 @@ impl Method {
 pub(super) fn selector_of(header: &str) -> String {
     let words: Vec<_> = header.split_whitespace().collect();
     match words.as_slice() {
-        [first, ..] if first.ends_with(':') => words
-            .iter()
-            .filter(|word| word.ends_with(':'))
-            .copied()
-            .collect(),
+        [first, ..] if first.ends_with(':') => {
+            words.iter().filter(|word| word.ends_with(':')).copied().collect()
+        }
         [first, ..] => (*first).to_owned(),
         [] => String::new(),
     }

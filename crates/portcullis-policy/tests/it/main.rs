@@ -1,0 +1,6 @@
+//! The policy language, seen from outside.
+
+#[cfg(test)]
+mod oracle;
+#[cfg(test)]
+mod oracle_agreement;
