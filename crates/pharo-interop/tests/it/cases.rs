@@ -31,6 +31,7 @@ fn post(tool: &'static str, path: &'static str, arguments: Value, sent: Value, r
 /// Every tool but `ping_image`, which asks more than once. The order matters to the last ones.
 pub(crate) fn all(image: &StandIn) -> Vec<Case> {
     let mut cases = looking();
+    cases.extend(searching());
     cases.extend(changing(image));
     cases.extend(extra());
     cases
@@ -39,9 +40,6 @@ pub(crate) fn all(image: &StandIn) -> Vec<Case> {
 fn looking() -> Vec<Case> {
     let class = json!({"class_name": "SisFixtureClassForTest"});
     let package = json!({"package_name": "Sis-Tests"});
-    let found = |class: &str, method: &str, package: &str| {
-        Is(json!([{"class": class, "method": method, "package": package}]))
-    };
     vec![
         get(
             "get_class_source",
@@ -64,6 +62,38 @@ fn looking() -> Vec<Case> {
             class,
             Is(json!("A class to look at; grüße, 世界.")),
         ),
+        get("list_packages", "/list-packages", json!({}), json!({}), Contains("System-Object Events")),
+        get(
+            "list_classes",
+            "/list-classes",
+            package.clone(),
+            package.clone(),
+            Is(json!(["SisFixtureClassForTest", "SisFixtureTraitForTest", "SisTest"])),
+        ),
+        get(
+            "list_extended_classes",
+            "/list-extended-classes",
+            json!({"package_name": "Collections-Support"}),
+            json!({"package_name": "Collections-Support"}),
+            Is(json!(["Object"])),
+        ),
+        get("list_methods", "/list-methods", package.clone(), package, Contains("SisTest>>#testEval")),
+        get(
+            "read_screen",
+            "/read-screen",
+            json!({"target_type": "spec"}),
+            json!({"target_type": "spec", "capture_screenshot": "true"}),
+            Contains("1 Spec presenter(s)"),
+        ),
+        get("get_settings", "/get-settings", json!({}), json!({}), Contains("stackSize")),
+    ]
+}
+
+fn searching() -> Vec<Case> {
+    let found = |class: &str, method: &str, package: &str| {
+        Is(json!([{"class": class, "method": method, "package": package}]))
+    };
+    vec![
         get(
             "search_classes_like",
             "/search-classes-like",
@@ -106,30 +136,6 @@ fn looking() -> Vec<Case> {
             json!({"class_name": "SisSettings"}),
             found("SisServer", "settings", "Sis-Core"),
         ),
-        get("list_packages", "/list-packages", json!({}), json!({}), Contains("System-Object Events")),
-        get(
-            "list_classes",
-            "/list-classes",
-            package.clone(),
-            package.clone(),
-            Is(json!(["SisFixtureClassForTest", "SisFixtureTraitForTest", "SisTest"])),
-        ),
-        get(
-            "list_extended_classes",
-            "/list-extended-classes",
-            json!({"package_name": "Collections-Support"}),
-            json!({"package_name": "Collections-Support"}),
-            Is(json!(["Object"])),
-        ),
-        get("list_methods", "/list-methods", package.clone(), package, Contains("SisTest>>#testEval")),
-        get(
-            "read_screen",
-            "/read-screen",
-            json!({"target_type": "spec"}),
-            json!({"target_type": "spec", "capture_screenshot": "true"}),
-            Contains("1 Spec presenter(s)"),
-        ),
-        get("get_settings", "/get-settings", json!({}), json!({}), Contains("stackSize")),
     ]
 }
 
