@@ -8,6 +8,8 @@ use std::ops::ControlFlow;
 
 use portcullis_json::{Kind, Value};
 
+use crate::problem::nearest;
+
 /// The roots a path can have, as messages list them.
 pub(crate) const ROOTS: [&str; 10] = [
     "args",
@@ -168,10 +170,12 @@ fn split_root(text: &str) -> Result<(Root, &str), String> {
         character == '[' || seen == words
     });
     let (name, rest) = text.split_at(end.unwrap_or(text.len()));
-    match Root::from_name(name) {
-        Some(root) => Ok((root, rest)),
-        None => Err(format!("`{text}` does not start with a known root; known are {}", listed(&ROOTS))),
-    }
+    Root::from_name(name).map(|root| (root, rest)).ok_or_else(|| {
+        let first = text.split(['.', '[']).next().unwrap_or(text);
+        let near = nearest(first, &["args", "tool", "server", "grant", "client", "time"]);
+        let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        format!("`{text}` does not start with a known root; known are {}{meant}", listed(&ROOTS))
+    })
 }
 
 fn parse_steps(text: &str, mut rest: &str) -> Result<Vec<Step>, String> {

@@ -4,3 +4,5 @@
 mod oracle;
 #[cfg(test)]
 mod oracle_agreement;
+#[cfg(test)]
+mod properties;

@@ -18,14 +18,18 @@ use crate::oracle::{Observed, ObservedCharge};
 const SCENARIOS: u64 = 30_000;
 
 #[derive(Default)]
-struct Engine {
+pub(crate) struct Engine {
     policy: Option<Policy>,
-    counters: Counters,
+    pub(crate) counters: Counters,
     decisions: u64,
 }
 
 impl Engine {
-    fn ask(&mut self, who: &Who, at: i64, subject: Subject<'_>) -> Verdict {
+    pub(crate) fn with(policy: Policy) -> Engine {
+        Engine { policy: Some(policy), ..Engine::default() }
+    }
+
+    pub(crate) fn ask(&mut self, who: &Who, at: i64, subject: Subject<'_>) -> Verdict {
         let caller = Caller {
             policy: "p",
             grant_id: &who.grant_id,
@@ -44,7 +48,7 @@ impl Engine {
         verdict
     }
 
-    fn charge(&mut self, verdict: &Verdict, at: i64) {
+    pub(crate) fn charge(&mut self, verdict: &Verdict, at: i64) {
         let now = Time::from_microseconds(at);
         let charges = &verdict.obligations.charges;
         if verdict.effect != portcullis_policy::Effect::Allow {
@@ -64,6 +68,37 @@ impl Engine {
     }
 }
 
+impl Engine {
+    pub(crate) fn decide_call(&mut self, call: &CallCase, who: &Who, at: i64) -> Verdict {
+        let arguments = arguments(call);
+        // A schema that does not compile is like one that is not known.
+        let schema = call.tool.input_schema.as_ref().and_then(|schema| {
+            JsonSchema::compile(&read(&oracle::text_of(schema)), Dialect::AsDeclared).ok()
+        });
+        let subject = Subject::Call(Call {
+            tool: &call.tool.name,
+            class: class(&call.tool),
+            schema: schema.as_ref(),
+            arguments: &arguments,
+            approved: call.approved,
+        });
+        self.ask(who, at, subject)
+    }
+
+    pub(crate) fn decide_tool(&mut self, tool: &str, arguments: &Value, who: &Who, at: i64) -> Verdict {
+        let call = Call { tool, class: None, schema: None, arguments, approved: false };
+        self.ask(who, at, Subject::Call(call))
+    }
+}
+
+fn read(text: &str) -> Value {
+    parse(text.as_bytes(), &Limits::message()).unwrap()
+}
+
+fn arguments(call: &CallCase) -> Value {
+    read(call.arguments_text.as_deref().unwrap_or("{}"))
+}
+
 impl oracle::Subject for Engine {
     fn load(&mut self, policy: Option<&str>) -> Result<(), String> {
         self.counters = Counters::new();
@@ -80,22 +115,9 @@ impl oracle::Subject for Engine {
     }
 
     fn call(&mut self, call: &CallCase, who: &Who, at: i64) -> Observed {
-        let read = |text: &str| parse(text.as_bytes(), &Limits::message()).unwrap();
-        let arguments = read(call.arguments_text.as_deref().unwrap_or("{}"));
-        // One that does not compile is like one that is not known.
-        let schema = call.tool.input_schema.as_ref().and_then(|schema| {
-            JsonSchema::compile(&read(&oracle::text_of(schema)), Dialect::AsDeclared).ok()
-        });
-        let subject = Subject::Call(Call {
-            tool: &call.tool.name,
-            class: class(&call.tool),
-            schema: schema.as_ref(),
-            arguments: &arguments,
-            approved: call.approved,
-        });
-        let verdict = self.ask(who, at, subject);
+        let verdict = self.decide_call(call, who, at);
         self.charge(&verdict, at);
-        let sent = verdict.obligations.arguments.clone().unwrap_or(arguments);
+        let sent = verdict.obligations.arguments.clone().unwrap_or_else(|| arguments(call));
         observed(&verdict, Some(&sent))
     }
 

@@ -89,3 +89,11 @@ pub(crate) use compare::{Observed, ObservedCharge, Subject, compare};
 pub(crate) fn text_of(value: &value::Val) -> String {
     print::compact(value)
 }
+
+/// The scenario of a seed, and its policy as text.
+#[cfg(test)]
+pub(crate) fn scenario_of(seed: u64) -> (Option<String>, scenario::Scenario) {
+    let scenario = generate::scenario(seed);
+    let text = scenario.doc.as_ref().map(|doc| compare::policy_text(doc, scenario.spelling));
+    (text, scenario)
+}
