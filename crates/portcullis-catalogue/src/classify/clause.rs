@@ -5,125 +5,26 @@ use super::reading::Reading;
 use super::rules::RuleId;
 use crate::Class;
 use crate::level::severity;
-use crate::words::{Form, Kind, Nouns, Token, Verb, fold, split_text};
+use crate::words::{Form, Kind, Nouns, Token, Verb, fold, listed, split_text};
 
 /// Words of one sentence that are looked at.
 const WORDS_MAX: usize = 48;
 /// Words that may stand before the verb without saying anything.
-const OPENERS: &[&str] = &[
-    "this",
-    "the",
-    "tool",
-    "tools",
-    "function",
-    "command",
-    "endpoint",
-    "method",
-    "api",
-    "action",
-    "operation",
-    "will",
-    "can",
-    "is",
-    "are",
-    "used",
-    "to",
-    "be",
-    "you",
-    "your",
-    "users",
-    "user",
-    "agents",
-    "agent",
-    "lets",
-    "let",
-    "allows",
-    "allow",
-    "allowing",
-    "helps",
-    "for",
-    "a",
-    "an",
-    "simple",
-    "quickly",
-    "easily",
-    "efficiently",
-    "safely",
-    "automatically",
-    "please",
-    "that",
-    "which",
-    "should",
-    "must",
-    "it",
-    "ability",
-    "recursively",
-    "batch",
-    "bulk",
-    "asynchronously",
-    "interactively",
-    "simply",
-    "mcp",
-    "utility",
-    "designed",
-    "also",
-    "provides",
-    "provide",
-    "able",
-    "useful",
-    "powerful",
-    "fully",
-    "programmatically",
-    "atomically",
-    "capability",
-    "way",
-    "instantly",
-    "intelligently",
-    "securely",
-    "directly",
-    "manually",
-    "optionally",
-    "i",
-    "we",
-    "helper",
-    "primary",
-    "main",
-    "and",
-];
+const OPENERS: &str = "\
+    this the tool tools function command endpoint method api action operation will can is are \
+    used to be you your users user agents agent lets let allows allow allowing helps for a an \
+    simple quickly easily efficiently safely automatically please that which should must it \
+    ability recursively batch bulk asynchronously interactively simply mcp utility designed also \
+    provides provide able useful powerful fully programmatically atomically capability way \
+    instantly intelligently securely directly manually optionally i we helper primary main and";
 /// Words after which a noun phrase, or the end of the list of verbs, begins.
-const DETERMINERS: &[&str] = &[
-    "a", "an", "the", "all", "your", "its", "it", "them", "their", "this", "these", "new",
-    "existing", "any", "one", "multiple", "specific", "each", "every", "some", "several", "up",
-    "single", "current", "detailed", "list", "both",
-];
+const DETERMINERS: &str = "\
+    a an the all your its it them their this these new existing any one multiple specific each \
+    every some several up single current detailed list both";
 /// Words that turn `to VERB` into something considered, wished for or explained.
-const CONSIDERED: &[&str] = &[
-    "whether",
-    "how",
-    "when",
-    "where",
-    "what",
-    "if",
-    "want",
-    "wants",
-    "need",
-    "needs",
-    "before",
-    "wish",
-    "due",
-    "try",
-    "about",
-    "asks",
-    "asked",
-    "ready",
-    "attempt",
-    "which",
-    "who",
-    "required",
-    "according",
-    "related",
-    "similar",
-];
+const CONSIDERED: &str = "\
+    whether how when where what if want wants need needs before wish due try about asks asked \
+    ready attempt which who required according related similar";
 
 /// `Run a query`: a question, as long as no rule finds a language in which it could change something.
 fn is_asking(verb: &str, object: &[&str]) -> bool {
@@ -161,6 +62,16 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = Clause<'_>> {
 impl<'a> Clause<'a> {
     fn of(text: &'a str, from: usize, to: usize) -> Option<Clause<'a>> {
         let part = text.get(from..to)?;
+        let tag = part
+            .trim_start()
+            .starts_with('[')
+            .then(|| part.find(']'))
+            .flatten();
+        let (from, part) =
+            match tag.and_then(|at| part.get(at + 1..).map(|rest| (from + at + 1, rest))) {
+                Some(rest) if rest.1.trim().len() > 3 => rest,
+                _ => (from, part),
+            };
         let mut words = split_text(part, WORDS_MAX);
         for word in &mut words {
             word.start += from;
@@ -195,14 +106,19 @@ impl<'a> Clause<'a> {
             Form::Ing => after_opener || verb.kind == Kind::Strict,
             Form::Past => false,
         };
-        if !stands || self.is_label(at) {
+        if !stands || self.is_label(at) || self.is_advice(at) {
             return None;
         }
         let next = self.word(at + 1);
-        let sure = verb.kind == Kind::Strict || form != Form::Base || DETERMINERS.contains(&next);
+        let sure = verb.kind == Kind::Strict || form != Form::Base || listed(DETERMINERS, next);
         let mut reading = self.reading(verb, at, sure);
         self.take_alternatives(at, form, &mut reading);
         Some(reading)
+    }
+
+    /// `Do not use this tool for …` says nothing of what it does.
+    fn is_advice(&self, at: usize) -> bool {
+        matches!(self.word(at), "do" | "does") && matches!(self.word(at + 1), "not" | "nothing")
     }
 
     /// `Name: …` and `Search API` are headings, not verbs.
@@ -227,7 +143,7 @@ impl<'a> Clause<'a> {
                 }
                 "help" => matches!(next, "you" | "users" | "to"),
                 "with" => at > 0,
-                _ => OPENERS.contains(&word),
+                _ => listed(OPENERS, word),
             };
             if !opens {
                 break;
@@ -266,7 +182,7 @@ impl<'a> Clause<'a> {
             if broken || is_preposition(word) || matches!(word, "and" | "or" | "then") {
                 break;
             }
-            if !DETERMINERS.contains(&word) || word == "all" {
+            if !listed(DETERMINERS, word) || word == "all" {
                 object.push(word);
             }
         }
@@ -275,7 +191,12 @@ impl<'a> Clause<'a> {
 
     /// Rule D2: verbs beside the leading one.
     fn take_alternatives(&self, at: usize, form: Form, reading: &mut Reading) {
-        let direct = self.direct_neighbours(at, form);
+        let looks = reading.class == Class::Read;
+        let mut direct = self.direct_neighbours(at, form);
+        // Beside a verb of looking, `group` and `log` are nouns as often as verbs.
+        direct.retain(|index| {
+            !looks || fold(self.word(*index)).is_some_and(|(verb, _)| verb.kind != Kind::Either)
+        });
         let joined = self.joined_later(at, form);
         let listed = self.listed_after_colon(at, reading);
         for index in direct.into_iter().chain(joined).chain(listed) {
@@ -323,7 +244,7 @@ impl<'a> Clause<'a> {
                 let joins = matches!(self.word(index - 1), "and" | "or" | "then");
                 let strict = fold(self.word(*index))
                     .is_some_and(|(verb, found)| verb.kind == Kind::Strict && found == form);
-                let opens = DETERMINERS.contains(&self.word(index + 1));
+                let opens = listed(DETERMINERS, self.word(index + 1));
                 joins && strict && opens && !self.is_considered(*index)
             })
             .collect()
@@ -363,7 +284,7 @@ impl<'a> Clause<'a> {
     }
 
     fn is_considered(&self, at: usize) -> bool {
-        (1..=3).any(|back| at >= back && CONSIDERED.contains(&self.word(at - back)))
+        (1..=3).any(|back| at >= back && listed(CONSIDERED, self.word(at - back)))
     }
 
     /// A verb that states a purpose: `to list`, `for listing`, `that lists`, `will list`.
@@ -372,7 +293,7 @@ impl<'a> Clause<'a> {
             let (verb, form) = fold(self.word(at))?;
             let fits = match self.word(at - 1) {
                 "to" | "will" | "can" => form == Form::Base,
-                "for" | "by" | "supports" => form == Form::Ing,
+                "for" | "supports" => form == Form::Ing,
                 "that" | "which" | "it" | "tool" => form == Form::Third,
                 _ => false,
             };
@@ -387,15 +308,28 @@ impl<'a> Clause<'a> {
 
     /// A sentence without a verb whose subject announces a report (`Fast code search across …`).
     pub(crate) fn noun_head(&self) -> Option<Reading> {
+        // `Extends an image`: a verb that is not known is no noun phrase.
+        if listed(DETERMINERS, self.word(1)) {
+            return None;
+        }
         let end = (1..self.words.len())
             .find(|at| is_preposition(self.word(*at)) || self.gap(at - 1).contains([',', ':', '(']))
             .unwrap_or(self.words.len());
-        let at = (0..end).rev().find(|at| {
-            let word = self.word(*at);
+        let tells = |at: usize| {
+            let word = self.word(at);
             Nouns::reporting().has(word)
                 || Nouns::topic().has(word)
                 || fold(word).is_some_and(|(verb, _)| verb.class == Class::Read)
-        })?;
+        };
+        let head = end.checked_sub(1)?;
+        let is_tool = matches!(
+            self.word(head),
+            "tool" | "api" | "service" | "engine" | "command" | "utility"
+        );
+        let at = if is_tool { head.checked_sub(1)? } else { head };
+        if !tells(at) {
+            return None;
+        }
         let token = self.words.get(at)?;
         Some(Reading::new(Class::Read, RuleId::D1, token, false))
     }

@@ -6,6 +6,7 @@ use super::evidence::{Evidence, Place, Signal, quote};
 use super::money::{Surroundings, lead_moves_money, money_word};
 use super::name::read_name;
 use super::parameters::{Said, look};
+use super::precedence::{is_weak_verb, lead_wins};
 use super::reading::Reading;
 use super::rules::RuleId;
 use super::siblings::Siblings;
@@ -13,47 +14,24 @@ use super::{Classification, rationale};
 use crate::Class;
 use crate::definition::ToolDefinition;
 use crate::level::{graver, severity};
-use crate::words::{Nouns, Token, split_name, split_text};
+use crate::words::{Kind, Nouns, Token, listed, split_name, split_text};
 
 /// Verbs that run what they are given (S1).
-const RUNNING: &[&str] = &[
-    "run", "execute", "exec", "eval", "evaluate", "invoke", "test", "call", "shell", "bash",
-    "command", "script", "terminal", "ssh", "debug", "query", "do", "perform", "process", "send",
-    "batch", "start", "spawn", "trigger",
-];
+const RUNNING: &str = "\
+    run execute exec eval evaluate invoke test call shell bash command script terminal ssh debug \
+    query do perform process send batch start spawn trigger";
 /// Languages in which a query can change something.
-const QUERY_LANGUAGES: &[&str] = &[
-    "sql",
-    "cypher",
-    "gremlin",
-    "mysql",
-    "postgresql",
-    "postgres",
-    "sqlite",
-];
+const QUERY_LANGUAGES: &str = "\
+    sql cypher gremlin mysql postgresql postgres sqlite";
 /// Verbs that make something out of something else and become Write when a file comes out (S3).
-const CONVERTING: &[&str] = &[
-    "convert",
-    "render",
-    "translate",
-    "extract",
-    "encode",
-    "format",
-    "transcribe",
-    "plot",
-];
+const CONVERTING: &str = "\
+    convert render translate extract encode format transcribe plot";
 /// Verbs that, beside tools that run code, run code too (B1).
-const BESIDE_CODE: &[&str] = &["run", "test", "install", "load", "evaluate", "debug"];
+const BESIDE_CODE: &str = "\
+    run test install load evaluate debug";
 /// Verbs that run code when code is what they look at, beside tools that run code (B1).
-const LOOKING_AT_CODE: &[&str] = &[
-    "inspect",
-    "profile",
-    "trace",
-    "print",
-    "benchmark",
-    "measure",
-    "explore",
-];
+const LOOKING_AT_CODE: &str = "\
+    inspect profile trace print benchmark measure explore";
 
 /// Classifies one tool beside its siblings.
 pub fn classify(tool: &ToolDefinition, siblings: &Siblings) -> Classification {
@@ -225,7 +203,8 @@ impl<'a> Draft<'a> {
 
     /// Rule S1.
     fn raise_by_code(&mut self) {
-        let runs = self.verb.is_empty() || RUNNING.contains(&self.verb);
+        self.raise_by_run_code();
+        let runs = self.verb.is_empty() || listed(RUNNING, self.verb);
         let looks = self.class == Some(Class::Read) && !runs;
         let takes_code = self.said.code.as_ref().is_some_and(|code| {
             code.says_run || (runs && (code.unmistakable || self.verb != "query"))
@@ -241,6 +220,29 @@ impl<'a> Draft<'a> {
         self.raise_by_query_language();
     }
 
+    /// The description opens with running code, whatever the name says.
+    fn raise_by_run_code(&mut self) {
+        let lead = self.description.lead.clone().filter(|lead| {
+            let runs = matches!(lead.base(), "execute" | "run" | "evaluate" | "eval");
+            runs && lead.class == Class::Execute
+                && lead.object.iter().any(|word| Nouns::code().has(word))
+        });
+        let Some(lead) = lead.filter(|_| self.class == Some(Class::Read)) else {
+            return;
+        };
+        self.raise(Class::Execute);
+        self.signals.push(Signal::FreeFormCode);
+        self.decided_by(Evidence {
+            rule: RuleId::S1,
+            place: Place::Description,
+            start: lead.start,
+            end: lead.end,
+            quote: quote(self.text(), lead.start, lead.end),
+            votes: Some(Class::Execute),
+            says: "runs code that the caller gives".to_owned(),
+        });
+    }
+
     fn says_run(&self) -> bool {
         self.said.code.as_ref().is_some_and(|code| code.says_run)
     }
@@ -253,12 +255,13 @@ impl<'a> Draft<'a> {
         let named = self
             .tokens
             .iter()
-            .any(|word| QUERY_LANGUAGES.contains(&word.text.as_str()));
+            .any(|word| listed(QUERY_LANGUAGES, word.text.as_str()))
+            || self.siblings.server_speaks(QUERY_LANGUAGES);
         let lead = front(self.text(), 160);
         let words = split_text(lead, 40);
         let described = words
             .iter()
-            .find(|word| QUERY_LANGUAGES.contains(&word.text.as_str()));
+            .find(|word| listed(QUERY_LANGUAGES, word.text.as_str()));
         let (place, start, end) = match described {
             Some(word) => (Place::Description, word.start, word.end),
             None if named => (Place::Name, 0, self.tool.name.len()),
@@ -284,7 +287,7 @@ impl<'a> Draft<'a> {
 
     /// Rule S3: a converter that writes where the caller says.
     fn raise_by_output(&mut self) {
-        if self.said.writes_to && self.class == Some(Class::Read) && CONVERTING.contains(&self.verb)
+        if self.said.writes_to && self.class == Some(Class::Read) && listed(CONVERTING, self.verb)
         {
             self.raise(Class::Write);
             self.bring_forward(RuleId::S3);
@@ -297,8 +300,8 @@ impl<'a> Draft<'a> {
             return;
         };
         let code = self.tokens.iter().any(|word| Nouns::code().has(&word.text));
-        let beside = BESIDE_CODE.contains(&self.verb)
-            || (LOOKING_AT_CODE.contains(&self.verb) && (code || self.said.code.is_some()));
+        let beside = listed(BESIDE_CODE, self.verb)
+            || (listed(LOOKING_AT_CODE, self.verb) && (code || self.said.code.is_some()));
         if !beside
             || self
                 .class
@@ -523,45 +526,4 @@ impl<'a> Draft<'a> {
             hint_contradicts: self.hint_contradicts,
         }
     }
-}
-
-/// Whether the description decides and not the name.
-fn lead_wins(name: &Reading, lead: &Reading, tokens: &[Token]) -> bool {
-    let worse = severity(lead.class) > severity(name.class);
-    let open_to_more = name.class == Class::Read || name.is_vague() || name.base() == "write";
-    if lead.alternatives && lead.sure && worse && open_to_more {
-        return true;
-    }
-    if name.is_vague() || name.verb.is_none() && !name.sure {
-        return lead.verb.is_some() || worse;
-    }
-    if name.base() == lead.base() {
-        return !name.is_firm() && lead.turned.is_some();
-    }
-    // The description opens with another verb of the same name: that one is the verb.
-    let named = lead.is_firm() && tokens.iter().any(|word| word.text == lead.base());
-    if named && !CORE.contains(&name.base()) {
-        return true;
-    }
-    if name.is_firm() {
-        let soft =
-            name.rule == RuleId::N2 && name.class == Class::Read && !CORE.contains(&name.base());
-        return soft && lead.is_firm() && worse;
-    }
-    lead.is_firm() || worse && lead.verb.is_some()
-}
-
-/// Verbs of looking that are nothing else.
-const CORE: &[&str] = &[
-    "get", "list", "fetch", "read", "search", "find", "retrieve", "describe", "show", "view",
-];
-
-/// Verbs that stay doubtful without a description, however plain they stand in the name.
-fn is_weak_verb(name: Option<&Reading>) -> bool {
-    name.is_some_and(|name| {
-        matches!(
-            name.base(),
-            "export" | "import" | "apply" | "download" | "sync" | "save"
-        )
-    })
 }

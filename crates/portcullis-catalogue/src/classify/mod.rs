@@ -12,6 +12,7 @@ mod money;
 mod name;
 mod object;
 mod parameters;
+mod precedence;
 mod rationale;
 mod reading;
 mod rules;

@@ -5,34 +5,24 @@ use super::reading::Reading;
 use super::rules::RuleId;
 use crate::Class;
 use crate::level::{graver, severity};
-use crate::words::{Form, Kind, Nouns, Token, Verb, fold, verb};
+use crate::words::{Form, Kind, Nouns, Token, Verb, fold, listed, verb};
 
 /// Verbs that close a noun-first name even if its first word is a verb (`send_that_email_analyze`).
-const CLOSING: &[&str] = &[
-    "analyze",
-    "classify",
-    "validate",
-    "verify",
-    "compare",
-    "estimate",
-    "explain",
-    "summarize",
-    "describe",
-    "inspect",
-    "diagnose",
-    "evaluate",
-    "predict",
-    "get",
-    "fetch",
-    "retrieve",
-    "assess",
-    "determine",
-];
+const CLOSING: &str = "\
+    analyze classify validate verify compare estimate explain summarize describe inspect \
+    diagnose evaluate predict get fetch retrieve assess determine";
 /// Strict verbs that are nouns after a verb of looking (`check_update`).
-const ALSO_NOUNS: &[&str] = &[
-    "update", "change", "import", "export", "download", "upload", "copy", "move", "install",
-    "launch", "run", "start",
-];
+const ALSO_NOUNS: &str = "\
+    update change import export download upload copy move install launch run start";
+/// Words that ask about an action named after them (`quote_buy`, `simulate_swap`).
+const ABOUT_ACTIONS: &str = "\
+    quote simulate preview plan estimate diff";
+/// Words that behind another word are nearly always nouns.
+const NOUNS_BEHIND: &str = "\
+    message comment issue label tag order note post script command mail email alert tweet sms \
+    report record model index cache branch release group request book share like star flag stage \
+    experiment shell terminal proxy trade draft call job mint bridge block store link type lock \
+    log play step end issue";
 /// Pairs that are one noun, though each word could be a verb.
 const COMPOUNDS: &[(&str, &str)] = &[
     ("pull", "request"),
@@ -108,7 +98,8 @@ fn alternatives(words: &[Word<'_>]) -> Option<Reading> {
         let [first, joiner, second] = three else {
             return None;
         };
-        if !matches!(joiner.token.text.as_str(), "or" | "and") {
+        let joins = matches!(joiner.token.text.as_str(), "or" | "and");
+        if !joins || first.token.text == "drag" {
             return None;
         }
         let (one, two) = (first.verb?, second.verb?);
@@ -129,7 +120,7 @@ fn first_verb(words: &[Word<'_>]) -> Option<Reading> {
     let found = first.verb?;
     let last = words.last()?;
     if found.kind == Kind::Strict {
-        let closes = words.len() >= 3 && CLOSING.contains(&last.token.text.as_str());
+        let closes = words.len() >= 3 && listed(CLOSING, last.token.text.as_str());
         if closes && found.class != Class::Read {
             return reading_of(last, RuleId::N2, false);
         }
@@ -143,11 +134,21 @@ fn first_verb(words: &[Word<'_>]) -> Option<Reading> {
             None => reading_of(first, RuleId::N1, false),
         };
     }
-    let looks = found.class == Class::Read && words.len() == 2;
-    if looks && last_verb.is_some_and(|verb| ALSO_NOUNS.contains(&verb.base)) {
-        return reading_of(first, RuleId::N1, true);
-    }
-    None
+    let behind = words.iter().skip(1).filter_map(|word| word.verb);
+    let mut strict_behind = behind.filter(|verb| verb.kind == Kind::Strict).peekable();
+    let about = listed(ABOUT_ACTIONS, found.base);
+    let nouns_only = strict_behind.peek().is_some()
+        && strict_behind.all(|verb| listed(ALSO_NOUNS, verb.base) && !is_last(words, verb.base));
+    let looks_at = found.class == Class::Read
+        && words.len() == 2
+        && last_verb.is_some_and(|verb| listed(ALSO_NOUNS, verb.base));
+    (about || nouns_only || looks_at)
+        .then(|| reading_of(first, RuleId::N1, true))
+        .flatten()
+}
+
+fn is_last(words: &[Word<'_>], base: &str) -> bool {
+    words.last().is_some_and(|word| word.token.text == base)
 }
 
 /// A strict verb behind the first word; one behind a preposition speaks of circumstances.
@@ -177,12 +178,22 @@ fn either_verb(words: &[Word<'_>]) -> Option<Reading> {
     let first_verb = words.first().and_then(|word| word.verb);
     if reports {
         let sure = first_verb.is_none_or(|verb| verb.class == Class::Read);
-        return Some(Reading::new(Class::Read, RuleId::N2, last.token, sure));
+        let spoken = last.verb.filter(|verb| verb.class == Class::Read);
+        return Some(match spoken {
+            Some(verb) => Reading {
+                sure: true,
+                ..Reading::of_verb(verb, RuleId::N2, last.token, sure)
+            },
+            None => Reading::new(Class::Read, RuleId::N2, last.token, sure),
+        });
     }
     if first_verb.is_some() {
         return reading_of(words.first()?, RuleId::N1, true);
     }
-    let inner = words.iter().rev().find(|word| word.verb.is_some())?;
+    let inner = words.iter().rev().find(|word| {
+        word.verb
+            .is_some_and(|verb| !listed(NOUNS_BEHIND, verb.base))
+    })?;
     reading_of(inner, RuleId::N2, false)
 }
 

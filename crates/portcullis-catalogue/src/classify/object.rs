@@ -3,7 +3,7 @@
 //! One table of turns, used for names and for descriptions alike.
 
 use crate::Class;
-use crate::words::Nouns;
+use crate::words::{Nouns, listed};
 
 /// Where the noun must stand.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -25,7 +25,7 @@ struct Turn {
 
 const TURNS: &[Turn] = &[
     Turn {
-        verbs: "generate make build draft compose produce design write create_text prepare model",
+        verbs: "generate make build draft compose produce design write prepare regenerate",
         nouns: |word| Nouns::textual().has(word),
         reach: Reach::Any,
         class: Class::Read,
@@ -103,18 +103,44 @@ const TURNS: &[Turn] = &[
         says: "unties what can be tied again",
     },
     Turn {
-        verbs: "clear reset empty flush wipe format",
+        verbs: "flush empty prune drop clear reset clean",
+        nouns: |word| {
+            matches!(
+                word,
+                "cache" | "dns" | "cart" | "buffer" | "selection" | "cached"
+            )
+        },
+        reach: Reach::Any,
+        class: Class::Write,
+        says: "empties what fills again by itself",
+    },
+    Turn {
+        verbs: "clear reset empty flush wipe clean cleanup",
         nouns: |word| Nouns::data().has(word),
         reach: Reach::Any,
         class: Class::Destructive,
         says: "empties what cannot be brought back",
     },
     Turn {
-        verbs: "flush empty prune drop",
-        nouns: |word| matches!(word, "cache" | "dns" | "cart" | "buffer" | "selection"),
+        verbs: "perform do conduct",
+        nouns: |word| Nouns::question().has(word),
+        reach: Reach::Any,
+        class: Class::Read,
+        says: "asks a question",
+    },
+    Turn {
+        verbs: "convert",
+        nouns: |word| Nouns::entity().has(word),
         reach: Reach::Any,
         class: Class::Write,
-        says: "empties what fills again by itself",
+        says: "turns a record into another",
+    },
+    Turn {
+        verbs: "format",
+        nouns: |word| matches!(word, "disk" | "drive" | "volume" | "partition"),
+        reach: Reach::Any,
+        class: Class::Destructive,
+        says: "empties what cannot be brought back",
     },
     Turn {
         verbs: "test",
@@ -221,34 +247,22 @@ const TURNS: &[Turn] = &[
 pub(crate) struct Turned {
     pub(crate) class: Class,
     pub(crate) says: &'static str,
-    /// Which word of the object did it.
-    pub(crate) object: usize,
 }
 
 /// The turn for `verb` done to `object`, if there is one.
 pub(crate) fn turn(verb: &str, object: &[&str]) -> Option<Turned> {
-    TURNS.iter().find_map(|turn| {
-        let known = turn.verbs.split(' ').any(|known| known == verb);
-        let at = known.then(|| turn.find(object)).flatten()?;
-        Some(Turned {
-            class: turn.class,
-            says: turn.says,
-            object: at,
-        })
+    let fits = |turn: &&Turn| listed(turn.verbs, verb) && turn.has(object);
+    TURNS.iter().find(fits).map(|turn| Turned {
+        class: turn.class,
+        says: turn.says,
     })
 }
 
 impl Turn {
-    fn find(&self, object: &[&str]) -> Option<usize> {
+    fn has(&self, object: &[&str]) -> bool {
         match self.reach {
-            Reach::Any => object.iter().position(|word| (self.nouns)(word)),
-            Reach::Head => {
-                let head = object.len().checked_sub(1)?;
-                object
-                    .get(head)
-                    .filter(|word| (self.nouns)(word))
-                    .map(|_| head)
-            }
+            Reach::Any => object.iter().any(|word| (self.nouns)(word)),
+            Reach::Head => object.last().is_some_and(|word| (self.nouns)(word)),
         }
     }
 }

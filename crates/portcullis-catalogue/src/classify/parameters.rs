@@ -7,45 +7,19 @@ use super::rules::RuleId;
 use crate::Class;
 use crate::definition::Parameter;
 use crate::level::{graver, severity};
-use crate::words::{Nouns, split_name, split_text, verb};
+use crate::words::{Nouns, listed, split_name, split_text, verb};
 
 /// From this many parameters on a tool has many (S6).
 const MANY: usize = 12;
 /// Words of a parameter's description that are read.
 const WORDS_MAX: usize = 60;
 /// Parameters whose choices name operations (S2).
-const OPERATIONS: &[&str] = &[
-    "method",
-    "action",
-    "operation",
-    "mode",
-    "command",
-    "op",
-    "verb",
-    "subcommand",
-];
+const OPERATIONS: &str = "\
+    method action operation mode command op verb subcommand";
 /// Languages in which a text can change something.
-const LANGUAGES: &[&str] = &[
-    "sql",
-    "cypher",
-    "gremlin",
-    "shell",
-    "bash",
-    "powershell",
-    "python",
-    "javascript",
-    "smalltalk",
-    "lua",
-    "ruby",
-    "tsql",
-    "plsql",
-    "mysql",
-    "postgresql",
-    "groovy",
-    "applescript",
-    "jql-script",
-    "mutation",
-];
+const LANGUAGES: &str = "\
+    sql cypher gremlin shell bash powershell python javascript smalltalk lua ruby tsql plsql \
+    mysql postgresql groovy applescript jql-script mutation";
 
 /// What the parameters of one tool say.
 #[derive(Default)]
@@ -145,7 +119,7 @@ fn free_form_code(parameter: &Parameter<'_>, said: &mut Said) {
         "authorization",
     ]);
     let own = words.first().is_some_and(|word| {
-        Nouns::code().has(&word.text) || LANGUAGES.contains(&word.text.as_str())
+        Nouns::code().has(&word.text) || listed(LANGUAGES, word.text.as_str())
     });
     let by_name = Nouns::code().has(head) && (!qualified || own) && !peaceful;
     if !(by_name || by_language) {
@@ -195,7 +169,7 @@ fn choices(parameter: &Parameter<'_>, said: &mut Said) {
         .last()
         .map(|word| word.text.as_str())
         .unwrap_or_default();
-    if !OPERATIONS.contains(&head) || parameter.choices.is_empty() {
+    if !listed(OPERATIONS, head) || parameter.choices.is_empty() {
         return;
     }
     let http = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];

@@ -5,7 +5,10 @@ use crate::Class;
 use crate::words::{Kind, Token, Verb};
 
 /// Words that are nouns elsewhere and plain verbs at the front of a name.
-const OPENING: &[&str] = &["list", "search", "query", "check", "view", "show"];
+const OPENING: &[&str] = &[
+    "list", "search", "query", "check", "view", "show", "ask", "chat", "think", "plot", "scrape",
+    "crawl", "preview", "simulate", "quote", "diff", "research",
+];
 
 /// The reading of a name or of a description.
 #[derive(Clone, Debug)]
@@ -58,7 +61,7 @@ impl Reading {
     /// A verb that can be nothing else, standing where verbs stand.
     pub(crate) fn is_firm(&self) -> bool {
         let plain = |verb: &Verb| {
-            let opens = self.rule == RuleId::N1 && OPENING.contains(&verb.base);
+            let opens = OPENING.contains(&verb.base);
             verb.kind == Kind::Strict || self.turned.is_some() || opens
         };
         self.sure && self.verb.is_none_or(plain)

@@ -5,7 +5,7 @@
 use super::name::read_name;
 use crate::Class;
 use crate::definition::ToolDefinition;
-use crate::words::{Kind, Nouns, Token, split_name, verb};
+use crate::words::{Kind, Nouns, Token, listed, split_name, verb};
 
 /// Tools that are looked at to learn what the server is for.
 pub const SIBLINGS_MAX: usize = 2000;
@@ -97,6 +97,13 @@ impl Siblings {
         };
         let count = tokens.iter().take(PREFIX_WORDS_MAX).take_while(own).count();
         if count < tokens.len() { count } else { 0 }
+    }
+
+    /// Whether a word of the server's name is one of these.
+    pub(crate) fn server_speaks(&self, words: &str) -> bool {
+        self.server_words
+            .iter()
+            .any(|word| listed(words, word))
     }
 
     /// Another tool of the server that runs code.

@@ -44,7 +44,7 @@ const SPACED: &[(Class, &str)] = &[
          obtenir récupérer récupère lister rechercher recherche afficher lire \
          abrufen auflisten suchen anzeigen lesen holen prüfen zeigt listet liest sucht \
          получить получает найти поиск показать список чтение получение \
-         listele listeler getir getirir ara oku göster goster görüntüle listesi bul ozet özet",
+         listele listeler getir getirir ara oku göster goster gösterir görüntüle listesi döndürür bul ozet özet detay",
     ),
     (
         Class::Write,
@@ -53,7 +53,7 @@ const SPACED: &[(Class, &str)] = &[
          créer crée ajouter ajoute modifier modifie mettre enregistrer \
          erstellen erstellt aktualisieren ändern hinzufügen speichern anlegen schreiben \
          создать создает создаёт обновить изменить добавить сохранить \
-         olustur oluştur oluşturur guncelle güncelle günceller ekle ekler kaydet duzenle düzenle ayarla aktarma aktar",
+         olustur oluştur oluşturur guncelle güncelle günceller ekle ekler kaydet duzenle düzenle düzenler ayarla ayarlar aktarma aktar değiştirir degistir taşır",
     ),
     (
         Class::Execute,
@@ -66,7 +66,7 @@ const SPACED: &[(Class, &str)] = &[
     (
         Class::Destructive,
         "eliminar elimina borrar borra excluir exclui apagar remover supprimer supprime effacer \
-         löschen löscht entfernen удалить удаляет sil siler kaldir kaldır temizle",
+         löschen löscht entfernen удалить удаляет sil siler kaldir kaldır kaldırır temizle",
     ),
     (
         Class::Financial,

@@ -10,6 +10,6 @@ mod split;
 
 pub(crate) use fold::{Form, fold};
 pub(crate) use foreign::foreign_verbs;
-pub(crate) use lexicon::{Kind, Verb, groups, verb};
+pub(crate) use lexicon::{Kind, Verb, verb};
 pub(crate) use nouns::Nouns;
-pub(crate) use split::{Token, split_name, split_text};
+pub(crate) use split::{Token, listed, split_name, split_text};

@@ -22,11 +22,6 @@ impl Nouns {
                 .strip_suffix("ies")
                 .is_some_and(|one| self.words.contains(format!("{one}y").as_str()))
     }
-
-    /// The first of `words` that is in the set.
-    pub(crate) fn find<'a>(&self, mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
-        words.find(|word| self.has(word))
-    }
 }
 
 macro_rules! nouns {
@@ -53,24 +48,20 @@ nouns! {
         inspector explorer calculator evaluator estimator searcher retriever reader reporter lookup \
         eligibility availability estimate balance price pricing forecast leaderboard trend metadata \
         manifest contents count total capability faq changelog readme advice diagnostic state list \
-        tree plan top preview diff hierarchy topology comparison similarity";
+        tree plan top preview diff hierarchy topology comparison similarity search query";
     /// Last words that name what is told, where the name has no verb at all.
     topic = "reference map graph grade review score report audit profile dashboard rate ranking feed \
         timeline weather quote example tutorial recommendation suggestion directory structure practice \
         catalog catalogue glossary dictionary news headline article listing coverage whois hint ticker candle \
         orderbook kline holder portfolio position outlook quotation location coordinate direction \
         distance elevation time timezone date holiday calendar event match standing fixture specs \
-        specification inspection difference help search query finding observation question answer \
+        specification inspection difference help finding observation question answer \
         data dataset record property field type name image photo picture video transcript \
         quotation definition";
     /// Money nouns that leave no doubt.
-    money = "payment refund invoice payout charge fee checkout funds money billing withdrawal deposit \
+    money = "payment refund invoice payout charge fee funds money billing withdrawal deposit \
         donation purchase paymentintent salary payroll remittance reimbursement cashout topup \
         disbursement escrow";
-    /// Money nouns only where the surroundings speak of money.
-    money_in_context = "order subscription transfer trade swap booking reservation bill credit stake \
-        staking position bet bid loan lending collateral transaction tx payee beneficiary ticket \
-        liquidity token coin wallet bridge card expense contribution plan offer leverage margin";
     /// Words that make the surroundings speak of money.
     money_context = "payment refund invoice payout charge fee checkout funds money billing price currency \
         amount usd eur usdc usdt eth sol btc bitcoin ethereum solana crypto blockchain defi wallet \
@@ -78,9 +69,8 @@ nouns! {
         shop store ecommerce customer credit debit lamport satoshi sats lightning erc20 nft gas mainnet \
         flight hotel room seat ticket restaurant hire rental";
     /// What is sent when something is sent to people.
-    message = "message email mail sms mms dm tweet notification text chat fax letter whatsapp telegram \
-        announcement newsletter reminder broadcast push slack discord webhook voicemail \
-        tweets skeet toot cast";
+    message = "message email mail sms mms dm tweet notification fax letter whatsapp telegram \
+        announcement newsletter broadcast voicemail skeet toot";
     /// Where posted words leave for an audience.
     audience = "tweet twitter bluesky mastodon linkedin facebook instagram tiktok reddit farcaster \
         threads social x youtube";
@@ -91,14 +81,14 @@ nouns! {
         title slug keyword cron diff changelog lorem number mermaid diagram plan \
         xpath selector schema types typedefs interface signature insight analysis report \
         recommendation instruction checklist roadmap poem story recipe quiz joke boilerplate \
-        inference prediction response";
+        inference prediction chart graph plot visualization histogram palette string integer float";
     /// What is lost when it is cleared, reset, emptied or flushed.
     data = "log history transcript data database memory collection table queue index all storage record \
         topic stream bucket volume disk trash bin knowledge conversation everything recycle inbox";
     /// What is only tied to something else: taking it away unties it.
     association = "label tag member membership reaction assignee participant reviewer sub-issue favorite \
         favourite bookmark star follower dependency relation relationship association link like \
-        attendee collaborator watcher role alias breakpoint highlight filter pin";
+        attendee collaborator watcher role alias breakpoint highlight filter pin focus approval";
     /// Free-form code by name.
     code = "code script command cmd shell expression statement sql bash python javascript js \
         program eval cypher powershell lua groovy applescript osascript kotlin ruby";
@@ -106,7 +96,11 @@ nouns! {
     connection = "connection connector connectivity credential auth authentication endpoint api url \
         link regex key access login proxy";
     /// Objects of `run` and `execute` that name a question.
-    question = "query search lookup report analysis retrieval";
+    question = "query search lookup report analysis retrieval calculation recognition review research check \
+        comparison traceroute ocr ping computation evaluation validation inspection audit diagnosis assessment";
+    /// Records that stay what they are under another name when they are converted.
+    entity = "task issue lead contact deal ticket card page item user account channel note opportunity subtask \
+        project story epic document draft file video audio image pdf excel docx pptx spreadsheet";
     /// Things that bring new work into the world when they are created.
     running = "execution dispatch invocation call redeploy deployment broadcast";
     /// Ways through which text from strangers comes in.
