@@ -22,6 +22,22 @@ pub fn inert(text: &str) -> String {
     out
 }
 
+/// JSON text with the same characters written as JSON escapes: it stays the same JSON.
+pub fn inert_json(json: &str) -> String {
+    let mut out = String::with_capacity(json.len());
+    for character in json.chars() {
+        if is_hidden(character) {
+            for unit in character.encode_utf16(&mut [0; 2]) {
+                // Writing to a string cannot fail.
+                let _ = write!(out, "\\u{unit:04x}");
+            }
+        } else {
+            out.push(character);
+        }
+    }
+    out
+}
+
 /// The same, cut to so many characters with a mark where it was cut.
 pub fn inert_short(text: &str, characters_max: usize) -> String {
     let mut cut: String = text.chars().take(characters_max).collect();

@@ -3,15 +3,20 @@
 //! Pure functions over tool definitions, and an index of servers and tools in one file. Talks to no
 //! network and starts no process: whoever calls it brings the definitions.
 
-mod class;
+pub mod attacks;
 mod classify;
 mod definition;
 pub mod eval;
+pub mod findings;
+pub mod fingerprint;
 mod inert;
 mod level;
+pub mod recommend;
+pub mod record;
+pub mod render;
+pub mod tokens;
 mod words;
 
-pub use class::Class;
 pub use classify::{
     CAP, Classification, Evidence, FLOOR, Place, QUOTE_BYTES_MAX, REVIEW_BELOW, RULES, Rule,
     RuleId, SIBLINGS_MAX, Siblings, Signal, classify,
@@ -20,5 +25,6 @@ pub use definition::{
     DefinitionFault, ENUM_VALUES_MAX, Hints, NAME_BYTES_MAX, PARAMETERS_MAX, Parameter,
     SCHEMA_DEPTH_MAX, ToolDefinition,
 };
-pub use inert::{inert, inert_short, is_hidden};
+pub use inert::{inert, inert_json, inert_short, is_hidden};
 pub use level::{Level, graver, severity};
+pub use portcullis_policy::Class;

@@ -38,6 +38,10 @@ impl Decimal {
         Decimal(Form::Wide(Box::new(value)))
     }
 
+    fn narrowed(self) -> Decimal {
+        self.as_i64().map_or(self, Decimal::from)
+    }
+
     fn widened(&self) -> BigDecimal {
         match &self.0 {
             Form::Whole(whole) => BigDecimal::from(*whole),
@@ -93,14 +97,22 @@ impl From<i64> for Decimal {
     }
 }
 
+/// Sums have more digits than any number that is read; this bounds what [`Decimal::from_str`] takes.
+const TEXT_BYTES_MAX: usize = 4096;
+
 impl FromStr for Decimal {
     type Err = ();
 
-    /// Takes what the JSON reader takes as a number.
+    /// Takes decimal notation, with or without an exponent.
     fn from_str(text: &str) -> Result<Decimal, ()> {
-        crate::Number::parse(text)
-            .map(|number| number.decimal())
-            .ok_or(())
+        let decimal = |byte: u8| byte.is_ascii_digit() || b"+-.eE".contains(&byte);
+        if text.len() > TEXT_BYTES_MAX || !text.bytes().all(decimal) {
+            return Err(());
+        }
+        text.parse()
+            .map(Decimal::wide)
+            .map_err(drop)
+            .map(Decimal::narrowed)
     }
 }
 

@@ -260,6 +260,17 @@ impl Object {
         self
     }
 
+    /// An object with the same keys in the same order, and for each the value that `change` gives.
+    pub fn map(&self, mut change: impl FnMut(&Member) -> Value) -> Object {
+        let changed = self.members.iter().map(|member| Member {
+            key: member.key.clone(),
+            value: change(member),
+        });
+        Object {
+            members: changed.collect(),
+        }
+    }
+
     fn equals_by(&self, other: &Object, same_number: fn(&Number, &Number) -> bool) -> bool {
         self.len() == other.len()
             && self.iter().all(|member| {

@@ -8,8 +8,6 @@
 pub(crate) struct Grounds {
     /// There is a description.
     pub(crate) described: bool,
-    /// There is an input schema.
-    pub(crate) schema: bool,
     /// The name has a verb that can be nothing else.
     pub(crate) firm_name: bool,
     /// The name has any verb.

@@ -14,7 +14,7 @@ use super::{Classification, rationale};
 use crate::Class;
 use crate::definition::ToolDefinition;
 use crate::level::{graver, severity};
-use crate::words::{Kind, Nouns, Token, listed, split_name, split_text};
+use crate::words::{Nouns, Token, listed, split_name, split_text};
 
 /// Verbs that run what they are given (S1).
 const RUNNING: &str = "\
@@ -79,7 +79,6 @@ impl<'a> Draft<'a> {
             signals: std::mem::take(&mut said.signals),
             grounds: Grounds {
                 described: tool.description.is_some(),
-                schema: tool.input_schema.is_some(),
                 ..Grounds::default()
             },
             hint_contradicts: false,
@@ -287,8 +286,7 @@ impl<'a> Draft<'a> {
 
     /// Rule S3: a converter that writes where the caller says.
     fn raise_by_output(&mut self) {
-        if self.said.writes_to && self.class == Some(Class::Read) && listed(CONVERTING, self.verb)
-        {
+        if self.said.writes_to && self.class == Some(Class::Read) && listed(CONVERTING, self.verb) {
             self.raise(Class::Write);
             self.bring_forward(RuleId::S3);
         }

@@ -6,7 +6,6 @@
 use super::clause::{Clause, sentences};
 use super::reading::Reading;
 use super::rules::RuleId;
-use crate::Class;
 use crate::words::{Token, foreign_verbs};
 
 /// Bytes of a description that are read for verbs and phrases.
@@ -141,6 +140,7 @@ fn is_denied(lower: &str, at: usize) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Class;
 
     fn check(text: &str, class: Class) {
         let lead = read_description(text).lead;

@@ -14,6 +14,10 @@ const CLOSING: &str = "\
 /// Strict verbs that are nouns after a verb of looking (`check_update`).
 const ALSO_NOUNS: &str = "\
     update change import export download upload copy move install launch run start";
+/// Words that are verbs at the front of a name, whatever follows (`clear_history`).
+const FRONT_VERBS: &str = "\
+    clear reset flush empty prune drop clean cleanup generate make draw refresh load share join leave init setup \
+    populate prepare compose select open schedule record post watch use reserve transform extend enhance";
 /// Words that ask about an action named after them (`quote_buy`, `simulate_swap`).
 const ABOUT_ACTIONS: &str = "\
     quote simulate preview plan estimate diff";
@@ -176,7 +180,8 @@ fn either_verb(words: &[Word<'_>]) -> Option<Reading> {
     let last = words.last()?;
     let reports = words.len() >= 2 && is_report(&last.token.text);
     let first_verb = words.first().and_then(|word| word.verb);
-    if reports {
+    let acts = first_verb.is_some_and(|verb| listed(FRONT_VERBS, verb.base));
+    if reports && !acts {
         let sure = first_verb.is_none_or(|verb| verb.class == Class::Read);
         let spoken = last.verb.filter(|verb| verb.class == Class::Read);
         return Some(match spoken {

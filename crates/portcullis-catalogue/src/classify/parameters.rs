@@ -21,6 +21,13 @@ const LANGUAGES: &str = "\
     sql cypher gremlin shell bash powershell python javascript smalltalk lua ruby tsql plsql \
     mysql postgresql groovy applescript jql-script mutation";
 
+/// Words beside which `code` and `expression` are peaceful.
+const PEACEFUL: &str = "\
+    country currency language zip postal iso error status cron regular math \
+    mathematical arithmetic filter airport iata ticker locale verification authorization";
+/// Words that say that a text is run.
+const RUN_WORDS: &str = "execute executed run evaluate evaluated executing eval running";
+
 /// What the parameters of one tool say.
 #[derive(Default)]
 pub(crate) struct Said {
@@ -90,51 +97,21 @@ fn free_form_code(parameter: &Parameter<'_>, said: &mut Said) {
         .description
         .map(|text| split_text(text, WORDS_MAX))
         .unwrap_or_default();
-    let mentions = |wanted: &[&str]| text.iter().any(|word| wanted.contains(&word.text.as_str()));
+    let mentions = |wanted: &str| text.iter().any(|word| listed(wanted, &word.text));
     let by_language =
         matches!(head, "query" | "queries" | "statement" | "text") && mentions(LANGUAGES);
     // `code` and `expression` have many peaceful meanings; a qualifier in front of them is one.
     let qualified =
         words.len() > 1 && matches!(head, "code" | "expression" | "command" | "statement");
-    let peaceful = mentions(&[
-        "country",
-        "currency",
-        "language",
-        "zip",
-        "postal",
-        "iso",
-        "error",
-        "status",
-        "cron",
-        "regular",
-        "math",
-        "mathematical",
-        "arithmetic",
-        "filter",
-        "airport",
-        "iata",
-        "ticker",
-        "locale",
-        "verification",
-        "authorization",
-    ]);
-    let own = words.first().is_some_and(|word| {
-        Nouns::code().has(&word.text) || listed(LANGUAGES, word.text.as_str())
-    });
+    let peaceful = mentions(PEACEFUL);
+    let own = words
+        .first()
+        .is_some_and(|word| Nouns::code().has(&word.text) || listed(LANGUAGES, word.text.as_str()));
     let by_name = Nouns::code().has(head) && (!qualified || own) && !peaceful;
     if !(by_name || by_language) {
         return;
     }
-    let says_run = mentions(&[
-        "execute",
-        "executed",
-        "run",
-        "evaluate",
-        "evaluated",
-        "executing",
-        "eval",
-        "running",
-    ]);
+    let says_run = mentions(RUN_WORDS);
     let unmistakable = by_language
         || !matches!(
             head,

@@ -101,9 +101,7 @@ impl Siblings {
 
     /// Whether a word of the server's name is one of these.
     pub(crate) fn server_speaks(&self, words: &str) -> bool {
-        self.server_words
-            .iter()
-            .any(|word| listed(words, word))
+        self.server_words.iter().any(|word| listed(words, word))
     }
 
     /// Another tool of the server that runs code.

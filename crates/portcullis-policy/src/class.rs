@@ -1,8 +1,6 @@
-//! The five risk classes and the four levels.
-//!
-//! The level is a function of the class and of nothing else.
+//! The five risk classes. Which class a tool has is decided elsewhere; policies only name them.
 
-/// What a tool does to the world.
+/// What kind of harm a tool can do, from harmless to irreversible.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
 pub enum Class {
     /// Fetches, changes nothing.
@@ -27,6 +25,9 @@ impl Class {
         Class::Financial,
     ];
 
+    /// The names, in the same order; what a policy writes.
+    pub const NAMES: [&'static str; 5] = ["Read", "Write", "Execute", "Destructive", "Financial"];
+
     /// The name, as policies write it.
     pub fn name(self) -> &'static str {
         match self {
@@ -38,8 +39,14 @@ impl Class {
         }
     }
 
-    /// The class with this name, exactly as policies write it.
+    /// The class with this name; case matters.
     pub fn from_name(name: &str) -> Option<Class> {
         Class::ALL.into_iter().find(|class| class.name() == name)
+    }
+}
+
+impl std::fmt::Display for Class {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.name())
     }
 }
