@@ -208,7 +208,7 @@ impl<'a> Draft<'a> {
         let takes_code = self.said.code.as_ref().is_some_and(|code| {
             code.says_run || (runs && (code.unmistakable || self.verb != "query"))
         });
-        if takes_code && !(looks && !self.says_run()) {
+        if takes_code && (!looks || self.says_run()) {
             self.class = Some(
                 self.class
                     .map_or(Class::Execute, |class| graver(class, Class::Execute)),

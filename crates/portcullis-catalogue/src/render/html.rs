@@ -60,7 +60,7 @@ fn write_report(servers: &[ServerRecord], made_at: &str, out: &mut String) -> st
     }
     write!(
         out,
-        "<footer><p class=\"quiet\">{FORMULA}</p></footer></main></body></html>\n"
+        "<footer><p class=\"quiet\">{FORMULA}</p></footer></main></body></html>"
     )
 }
 
@@ -69,10 +69,10 @@ fn write_server(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
         .grade
         .letter
         .map_or("–".to_owned(), |letter| format!("{letter:?}"));
-    write!(
+    writeln!(
         out,
         "<section><div class=\"head\"><span class=\"grade g{letter}\" title=\"grade\">{letter}</span><div><h2>{}</h2>\
-         <p>{} tools, {} of them can change or destroy something. Verdict: <b>{}</b>.</p></div></div>\n",
+         <p>{} tools, {} of them can change or destroy something. Verdict: <b>{}</b>.</p></div></div>",
         escape(&display_name(&server.facts.name)),
         server.tools.len(),
         server.mutating(),
@@ -90,9 +90,9 @@ fn write_server(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
         .iter()
         .map(|(from, count)| format!("{count} {}", from.name()))
         .collect();
-    write!(
+    writeln!(
         out,
-        "<p class=\"quiet\">Score {:.2}: {}. Seen: {}. About {} tokens of definitions, {}; with only the 5 cheapest tools {} fewer.</p>\n",
+        "<p class=\"quiet\">Score {:.2}: {}. Seen: {}. About {} tokens of definitions, {}; with only the 5 cheapest tools {} fewer.</p>",
         server.grade.score,
         terms.join(", "),
         from.join(", "),
@@ -110,9 +110,9 @@ fn write_server(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
         } else {
             ""
         };
-        write!(
+        writeln!(
             out,
-            "<details{open}><summary>Policy: {}</summary><p>{} {}</p><pre>{}</pre></details>\n",
+            "<details{open}><summary>Policy: {}</summary><p>{} {}</p><pre>{}</pre></details>",
             profile.name(),
             escape(&policy.effect),
             policy.others,
@@ -194,9 +194,9 @@ fn write_tool(server: &ServerRecord, tool: &ToolRecord, out: &mut String) -> std
     } else {
         ""
     };
-    write!(
+    writeln!(
         out,
-        "<details class=\"tool\"><summary><code>{}</code> <span class=\"class c{1}\">{1}</span> {2} <span class=\"quiet\">{3:.2}{review} · {4} tokens</span></summary>\n",
+        "<details class=\"tool\"><summary><code>{}</code> <span class=\"class c{1}\">{1}</span> {2} <span class=\"quiet\">{3:.2}{review} · {4} tokens</span></summary>",
         escape(&inert_short(tool.name(), 80)),
         tool.class().name(),
         badge(tool.level()),

@@ -9,7 +9,7 @@ use portcullis_catalogue::render::{
 use portcullis_catalogue::{Class, ToolDefinition, is_hidden};
 use portcullis_json::{Object, Value, compact};
 
-use crate::tool;
+use crate::given::tool;
 
 fn server(tools: Vec<ToolDefinition>) -> ServerRecord {
     let name = "evil\u{1b}[2J<script>alert(1)</script>\u{202e}`|\n# x".to_owned();
@@ -43,11 +43,12 @@ fn hostile_text_is_inert_everywhere() {
     let html = html_report(std::slice::from_ref(&record), "now");
     let sarif = compact(&sarif(std::slice::from_ref(&record), "0"));
     for text in [&terminal, &markdown, &html, &sarif] {
-        assert!(!text.chars().any(is_hidden), "hidden characters");
+        assert_eq!(text.find(is_hidden), None, "{}", text.escape_unicode());
     }
     assert!(!html.contains("<img") && !html.contains("<script") && !html.contains("<b>`"));
-    assert!(!markdown.contains("<img") && !markdown.contains("\n# heading"));
-    assert!(!markdown.contains("](javascript"));
+    let unescaped = markdown.replace("\\<", "").replace("\\]", "");
+    assert!(!unescaped.contains("<img") && !markdown.contains("\n# heading"));
+    assert!(!unescaped.contains("](javascript"));
     assert!(kinds(&record).contains(&FindingKind::ActiveMarkup));
 }
 
@@ -57,7 +58,7 @@ fn json_output_can_be_read_again() {
         ToolDefinition::named("x\u{0}y").described("\u{7}\"\\"),
     ]);
     let text = compact(&server_json(&record));
-    assert_eq!(crate::json(&text), server_json(&record));
+    assert_eq!(crate::given::json(&text), server_json(&record));
 }
 
 #[test]

@@ -4,7 +4,7 @@ use portcullis_catalogue::recommend::tool_policy;
 use portcullis_catalogue::{Class, Siblings, Signal, ToolDefinition, classify};
 use portcullis_json::compact;
 
-use crate::tool;
+use crate::given::tool;
 
 /// Name, what it does in our words, parameters, class.
 const TOOLS: &[(&str, &str, &[&str], Class)] = &[

@@ -11,7 +11,7 @@ use portcullis_policy::{
     Call, Caller, Counters, Dialect, Effect, JsonSchema, Policy, Question, Subject, Time, decide,
 };
 
-use crate::{json, tool};
+use crate::given::{json, tool};
 
 /// Plays calls against one policy with one set of counters.
 struct Player {
