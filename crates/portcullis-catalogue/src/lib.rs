@@ -9,6 +9,7 @@ mod definition;
 pub mod eval;
 pub mod findings;
 pub mod fingerprint;
+pub mod index;
 mod inert;
 mod level;
 pub mod recommend;

@@ -12,5 +12,6 @@ mod run;
 pub use calibration::{Band, Calibration};
 pub use metrics::{Confusion, Interval, wilson_95};
 pub use report::report;
+pub(crate) use rows::tool_of_row;
 pub use rows::{Labelled, RowFault, Truth, read_rows};
 pub use run::{Demanded, Evaluation, Judged, evaluate};

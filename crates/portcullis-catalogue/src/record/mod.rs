@@ -11,6 +11,7 @@ pub use grade::{FORMULA, Grade, Letter, Posture, Verdict, grade_of};
 pub use questions::Question;
 pub(crate) use questions::{class_advice, class_meaning};
 pub use server::{DANGEROUS_MAX, RELATED_MAX, ServerFacts, ServerRecord};
+pub(crate) use tool::definition_tokens;
 pub use tool::{NOT_LIVE_CAP, Override, Provenance, ToolRecord};
 
 /// `a` or `an` before a word.

@@ -131,7 +131,8 @@ impl ToolRecord {
     }
 }
 
-fn definition_tokens(definition: &ToolDefinition) -> usize {
+/// Estimated tokens of a definition.
+pub(crate) fn definition_tokens(definition: &ToolDefinition) -> usize {
     let text = |text: &Option<String>| text.as_deref().map_or(0, tokens::estimate);
     let value = |value: &Option<portcullis_json::Value>| {
         value.as_ref().map_or(0, |value| {

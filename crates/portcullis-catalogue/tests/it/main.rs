@@ -5,6 +5,8 @@ mod classifier;
 #[cfg(test)]
 mod hostile;
 #[cfg(test)]
+mod index;
+#[cfg(test)]
 mod mistakes;
 #[cfg(test)]
 mod pharo;
