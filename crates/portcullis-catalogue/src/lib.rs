@@ -14,6 +14,7 @@ mod inert;
 mod level;
 pub mod recommend;
 pub mod record;
+pub mod reference;
 pub mod render;
 pub mod tokens;
 mod words;

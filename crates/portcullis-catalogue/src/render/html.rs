@@ -18,6 +18,33 @@ pub(crate) fn escape(text: &str) -> String {
     out
 }
 
+/// A sentence with code between backticks: escaped, the backticks turned into tags in pairs.
+fn sentence(text: &str) -> String {
+    let escaped = escape(text);
+    let mut parts = escaped.split('`');
+    let mut out = parts.next().unwrap_or_default().to_owned();
+    while let Some(inside) = parts.next() {
+        match parts.next() {
+            Some(after) => {
+                out.push_str("<code>");
+                out.push_str(inside);
+                out.push_str("</code>");
+                out.push_str(after);
+            }
+            None => {
+                out.push('`');
+                out.push_str(inside);
+            }
+        }
+    }
+    out
+}
+
+/// `1 tool`, `2 tools`.
+fn counted(count: usize, noun: &str) -> String {
+    format!("{count} {noun}{}", if count == 1 { "" } else { "s" })
+}
+
 /// Our own text over several lines, such as a policy: lines stay, everything else is escaped.
 fn escape_lines(text: &str) -> String {
     text.lines().map(escape).collect::<Vec<_>>().join("\n")
@@ -51,8 +78,9 @@ fn write_report(servers: &[ServerRecord], made_at: &str, out: &mut String) -> st
          <meta name=\"color-scheme\" content=\"light dark\">\
          <meta http-equiv=\"Content-Security-Policy\" content=\"default-src 'none'; style-src 'unsafe-inline'\">\
          <title>Tool risk report</title><style>{STYLE}</style></head><body><main>\n\
-         <header><h1>Tool risk report</h1><p class=\"quiet\">{} servers, {total} tools, made {}</p></header>\n",
-        servers.len(),
+         <header><h1>Tool risk report</h1><p class=\"quiet\">{}, {}, made {}</p></header>\n",
+        counted(servers.len(), "server"),
+        counted(total, "tool"),
         escape(made_at)
     )?;
     for server in servers {
@@ -114,7 +142,7 @@ fn write_server(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
             out,
             "<details{open}><summary>Policy: {}</summary><p>{} {}</p><pre>{}</pre></details>",
             profile.name(),
-            escape(&policy.effect),
+            sentence(&policy.effect),
             policy.others,
             escape_lines(&policy.text())
         )?;
@@ -169,7 +197,7 @@ fn write_findings(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
                 finding.kind.name(),
                 escape(&inert_short(tool.name(), 80)),
                 escape(finding.spot.place.as_str()),
-                escape(&finding.says)
+                sentence(&finding.says)
             )?;
         }
     }
@@ -214,7 +242,7 @@ fn write_tool(server: &ServerRecord, tool: &ToolRecord, out: &mut String) -> std
     write!(
         out,
         "<p>{}</p><div class=\"scroll\"><table><tr><th>rule</th><th>where</th><th>words</th><th>says</th></tr>",
-        escape(&tool.computed.rationale)
+        sentence(&tool.computed.rationale)
     )?;
     for evidence in &tool.computed.evidence {
         write!(
@@ -223,7 +251,7 @@ fn write_tool(server: &ServerRecord, tool: &ToolRecord, out: &mut String) -> std
             evidence.rule.code(),
             escape(&evidence.place.label()),
             escape(&evidence.quote),
-            escape(&evidence.says)
+            sentence(&evidence.says)
         )?;
     }
     out.write_str("</table></div>")?;
@@ -235,7 +263,7 @@ fn write_tool(server: &ServerRecord, tool: &ToolRecord, out: &mut String) -> std
                 out,
                 "<li><b>{}</b> ({}): {} {} {}</li>",
                 attack.name,
-                escape(&applies.why),
+                sentence(&applies.why),
                 attack.summary,
                 attack.case,
                 attack.cannot
@@ -247,7 +275,7 @@ fn write_tool(server: &ServerRecord, tool: &ToolRecord, out: &mut String) -> std
     write!(
         out,
         "<h4>How to control it</h4><p>{} {}</p><pre>{}</pre>",
-        escape(&policy.effect),
+        sentence(&policy.effect),
         policy.others,
         escape_lines(&policy.text())
     )?;
@@ -255,9 +283,20 @@ fn write_tool(server: &ServerRecord, tool: &ToolRecord, out: &mut String) -> std
         write!(
             out,
             "<h4>{}</h4><p>{}</p>",
-            escape(&question.question),
-            escape(&question.answer)
+            sentence(&question.question),
+            sentence(&question.answer)
         )?;
     }
     out.write_str("</details>\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn backticks_become_tags_in_pairs_and_nothing_else_does() {
+        assert_eq!(sentence("a `b<c>` d"), "a <code>b&lt;c&gt;</code> d");
+        assert_eq!(sentence("a ` b"), "a ` b");
+    }
 }

@@ -3,6 +3,8 @@
 #[cfg(test)]
 mod classifier;
 #[cfg(test)]
+mod docs;
+#[cfg(test)]
 mod hostile;
 #[cfg(test)]
 mod index;
