@@ -6,6 +6,7 @@
 pub mod attacks;
 mod classify;
 mod definition;
+pub mod diff;
 pub mod eval;
 pub mod findings;
 pub mod fingerprint;

@@ -3,7 +3,9 @@
 //! Facts only: names, schema shape, fingerprints, our classification, evidence as offsets. Descriptions are
 //! read for words to search by and are not kept. The caller brings the time; there is no clock here.
 
+mod export;
 mod fault;
+mod history;
 pub mod import;
 mod prepare;
 mod schema;
@@ -11,9 +13,10 @@ mod search;
 mod write;
 
 pub use fault::{IndexFault, Skipped};
+pub use history::{Change, ChangeKind};
 pub use import::{Listing, RegistryPage, ServerEntry};
 pub use search::{Counts, Entry, HITS_MAX, Search, ServerRow};
-pub use write::{Change, ChangeKind, ImportReport};
+pub use write::ImportReport;
 
 use std::path::Path;
 

@@ -317,3 +317,26 @@ fn a_directory_of_tools_json_is_read() {
     assert_eq!(listings[0].server.name, "doors");
     assert_eq!(skipped.len(), 1);
 }
+
+#[test]
+fn an_export_has_a_line_for_every_tool_and_no_description() {
+    let mut index = Index::in_memory().unwrap();
+    let many: Vec<ToolDefinition> = (0..450)
+        .map(|number| {
+            ToolDefinition::named(&format!("get_door_{number}")).described("A secret recipe")
+        })
+        .collect();
+    index
+        .import([listing("doors", many, Provenance::Live)].into_iter(), 10)
+        .unwrap();
+    let mut out = Vec::new();
+    assert_eq!(index.export(&Search::default(), &mut out).unwrap(), 450);
+    let text = String::from_utf8(out).unwrap();
+    assert_eq!(text.lines().count(), 450);
+    assert!(!text.contains("recipe"));
+    let first = crate::given::json(text.lines().next().unwrap());
+    assert_eq!(
+        first.get("class").and_then(portcullis_json::Value::as_str),
+        Some("Read")
+    );
+}
