@@ -14,6 +14,8 @@ mod mistakes;
 mod pharo;
 #[cfg(test)]
 mod policies;
+#[cfg(test)]
+mod properties;
 
 #[cfg(test)]
 mod given;
