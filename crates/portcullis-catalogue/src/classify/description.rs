@@ -3,6 +3,10 @@
 //! Only the leading clause counts as a statement of effect; later sentences are advice, examples and
 //! results, and keywords in them made other catalogues wrong.
 
+use std::sync::LazyLock;
+
+use regex::Regex;
+
 use super::clause::{Clause, sentences};
 use super::reading::Reading;
 use super::rules::RuleId;
@@ -14,35 +18,15 @@ const READ_BYTES_MAX: usize = 4000;
 const SENTENCES_MAX: usize = 3;
 
 /// Phrases by which a description claims to change nothing.
-const CLAIMS: &[&str] = &[
-    "read-only",
-    "read only",
-    "does not modify",
-    "doesn't modify",
-    "without modifying",
-    "no changes are made",
-    "dry run",
-    "dry-run",
-    "never modifies",
-    "no side effects",
-    "does not change",
-    "doesn't change",
-    "does not execute",
-    "does not write",
-    "nothing is changed",
-    "advisory",
-];
+static CLAIMS: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let phrases = r"read[- ]only|(does not|doesn't) (modify|change)|does not (execute|write)|without modifying|no changes are made|dry[- ]run|never modifies|no side effects|nothing is changed|advisory";
+    Regex::new(phrases).ok()
+});
 /// Phrases that say that there is no way back.
-const FINAL: &[&str] = &[
-    "permanently",
-    "irreversibl",
-    "cannot be undone",
-    "can't be undone",
-    "can not be undone",
-    "cannot be recovered",
-    "unrecoverabl",
-    "not reversible",
-];
+static FINAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
+    let phrases = r"permanently|irreversibl|(cannot|can't|can not) be (undone|recovered)|unrecoverabl|not reversible";
+    Regex::new(phrases).ok()
+});
 
 /// What a description says.
 #[derive(Clone, Debug, Default)]
@@ -64,8 +48,8 @@ pub(crate) fn read_description(text: &str) -> Description {
     Description {
         lead: lead(text),
         operations: bullets(text),
-        claims_read_only: phrase(&lower, CLAIMS),
-        no_way_back: phrase(&lower, FINAL).filter(|place| !is_denied(&lower, place.0)),
+        claims_read_only: phrase(&lower, &CLAIMS),
+        no_way_back: phrase(&lower, &FINAL).filter(|place| !is_denied(&lower, place.0)),
     }
 }
 
@@ -117,15 +101,9 @@ fn bullets(text: &str) -> Option<Reading> {
     worst
 }
 
-fn phrase(lower: &str, phrases: &[&str]) -> Option<(usize, usize)> {
-    phrases
-        .iter()
-        .filter_map(|phrase| {
-            lower
-                .find(phrase)
-                .map(|start| (start, start + phrase.len()))
-        })
-        .min()
+fn phrase(lower: &str, phrases: &LazyLock<Option<Regex>>) -> Option<(usize, usize)> {
+    let found = phrases.as_ref()?.find(lower)?;
+    Some((found.start(), found.end()))
 }
 
 fn is_denied(lower: &str, at: usize) -> bool {

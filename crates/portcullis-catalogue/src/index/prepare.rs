@@ -22,9 +22,51 @@ const WORD_BYTES_MAX: usize = 40;
 const EVIDENCE_MAX: usize = 4;
 /// Bytes of parameter names that are kept.
 const PARAMETERS_BYTES_MAX: usize = 400;
-/// Words that are in every description.
-const STOP: &str = "a an and are as at be by can for from has if in into is it its of on or that the this to tool use used using \
-    when which will with you your all any not one";
+/// Words that are in every description and are not searched by.
+pub(super) fn is_stop_word(word: &str) -> bool {
+    word.len() <= 5
+        && matches!(
+            word,
+            "a" | "an"
+                | "and"
+                | "are"
+                | "as"
+                | "at"
+                | "be"
+                | "by"
+                | "can"
+                | "for"
+                | "from"
+                | "has"
+                | "if"
+                | "in"
+                | "into"
+                | "is"
+                | "it"
+                | "its"
+                | "of"
+                | "on"
+                | "or"
+                | "that"
+                | "the"
+                | "this"
+                | "to"
+                | "tool"
+                | "use"
+                | "used"
+                | "using"
+                | "when"
+                | "which"
+                | "will"
+                | "with"
+                | "you"
+                | "your"
+                | "all"
+                | "any"
+                | "not"
+                | "one"
+        )
+}
 
 /// One tool, ready to be stored.
 pub(super) struct Row {
@@ -167,7 +209,7 @@ fn words(tool: &ToolDefinition, class: Class, server: &str) -> String {
     let mut out = format!("{} {}", class_word(class), level_word(class));
     let mut add = |word: &str| {
         let fits = (2..=WORD_BYTES_MAX).contains(&word.len()) && seen.len() < WORDS_MAX;
-        if fits && !crate::words::listed(STOP, word) && seen.insert(word.to_owned()) {
+        if fits && !is_stop_word(word) && seen.insert(word.to_owned()) {
             out.push(' ');
             out.push_str(word);
         }

@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension as _, Row, params, params_from_iter, types::Val
 
 use super::Index;
 use super::fault::IndexFault;
-use super::prepare::{class_word, level_word};
+use super::prepare::{class_word, is_stop_word, level_word};
 use super::write::{class_code, class_of};
 use crate::record::{Override, Provenance};
 use crate::words::split_text;
@@ -96,17 +96,42 @@ impl Counts {
     }
 }
 
+const MATCHING: &str =
+    "t.id IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?)";
 const COLUMNS: &str = "t.id, s.name, t.name, t.class, t.confidence, t.provenance, t.tokens, t.parameters, t.evidence, \
     t.prints, t.first_seen, t.last_changed FROM tools t JOIN servers s ON s.id = t.server";
 
 impl Index {
-    /// Tools that match, by id.
+    /// Tools that match, by id. Where no tool has the last word whole, it is taken for a beginning.
     pub fn search(&self, search: &Search) -> Result<Vec<Entry>, IndexFault> {
+        let Some(text) = &search.text else {
+            return self.select(search, None);
+        };
+        let Some(whole) = match_expression(text, search, false) else {
+            return Ok(Vec::new());
+        };
+        let mut found = self.select(search, Some(whole.clone()))?;
+        // A later page that is empty may be the end of whole words: only the first page tells.
+        let whole_words = !found.is_empty() || (search.after > 0 && self.matches_any(&whole)?);
+        if !whole_words {
+            found = self.select(search, match_expression(text, search, true))?;
+        }
+        Ok(found)
+    }
+
+    fn matches_any(&self, matching: &str) -> Result<bool, IndexFault> {
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT rowid FROM words WHERE words MATCH ? LIMIT 1")?;
+        Ok(statement.exists([matching])?)
+    }
+
+    fn select(&self, search: &Search, matching: Option<String>) -> Result<Vec<Entry>, IndexFault> {
         let mut conditions = vec!["t.id > ?".to_owned()];
         let mut values = vec![Sql::Integer(search.after)];
-        if let Some(matching) = match_expression(search) {
+        if let Some(matching) = matching {
             // Class and level are words of the same table, so the lists are intersected, not scanned.
-            conditions.push("t.id IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?)".to_owned());
+            conditions.push(MATCHING.to_owned());
             let wanted = if search.server.is_some() {
                 i64::MAX
             } else {
@@ -118,13 +143,16 @@ impl Index {
                 Sql::Integer(wanted),
             ]);
         } else {
-            if let Some(class) = search.class {
-                conditions.push("t.class = ?".to_owned());
-                values.push(Sql::Integer(class_code(class)));
-            }
-            if let Some(level) = search.level {
-                conditions.push(format!("t.class IN ({})", codes_of(level)));
-            }
+            conditions.extend(
+                search
+                    .class
+                    .map(|class| format!("t.class = {}", class_code(class))),
+            );
+            conditions.extend(
+                search
+                    .level
+                    .map(|level| format!("t.class IN ({})", codes_of(level))),
+            );
         }
         if let Some(server) = &search.server {
             conditions.push("s.name = ?".to_owned());
@@ -221,12 +249,13 @@ fn codes_of(level: Level) -> String {
 }
 
 /// The words as a full-text expression; everything is quoted, so nothing the user types is syntax.
-fn match_expression(search: &Search) -> Option<String> {
-    let words = split_text(search.text.as_deref()?, WORDS_MAX);
+fn match_expression(text: &str, search: &Search, beginning: bool) -> Option<String> {
+    let mut words = split_text(text, WORDS_MAX);
+    words.retain(|word| !is_stop_word(&word.text));
     let last = words.len().checked_sub(1)?;
     let mut terms: Vec<String> = Vec::new();
     for (index, word) in words.iter().enumerate() {
-        let star = if index == last { "*" } else { "" };
+        let star = if beginning && index == last { "*" } else { "" };
         terms.push(format!("\"{}\"{star}", word.text.replace('"', "")));
     }
     terms.extend(
@@ -234,12 +263,13 @@ fn match_expression(search: &Search) -> Option<String> {
             .class
             .map(|class| format!("\"{}\"", class_word(class))),
     );
-    let level_class = search.level.and_then(|level| {
+    let of_level = |level| {
         Class::ALL
             .into_iter()
             .find(|class| Level::of(*class) == level)
-    });
-    terms.extend(level_class.map(|class| format!("\"{}\"", level_word(class))));
+    };
+    let level = search.level.and_then(of_level);
+    terms.extend(level.map(|class| format!("\"{}\"", level_word(class))));
     Some(terms.join(" AND "))
 }
 

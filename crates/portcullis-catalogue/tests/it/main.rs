@@ -11,6 +11,8 @@ mod index;
 #[cfg(test)]
 mod mistakes;
 #[cfg(test)]
+mod outside_data;
+#[cfg(test)]
 mod pharo;
 #[cfg(test)]
 mod policies;
