@@ -83,11 +83,7 @@ impl Decimal {
     /// exponent. Equal values have equal spellings.
     pub fn canonical(&self) -> String {
         let (digits, scale) = self.widened().normalized().into_bigint_and_exponent();
-        if digits.is_zero() || scale == 0 {
-            digits.to_string()
-        } else {
-            format!("{digits}e{}", -scale)
-        }
+        if digits.is_zero() || scale == 0 { digits.to_string() } else { format!("{digits}e{}", -scale) }
     }
 }
 
@@ -109,10 +105,7 @@ impl FromStr for Decimal {
         if text.len() > TEXT_BYTES_MAX || !text.bytes().all(decimal) {
             return Err(());
         }
-        text.parse()
-            .map(Decimal::wide)
-            .map_err(drop)
-            .map(Decimal::narrowed)
+        text.parse().map(Decimal::wide).map_err(drop).map(Decimal::narrowed)
     }
 }
 

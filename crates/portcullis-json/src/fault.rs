@@ -64,9 +64,7 @@ impl fmt::Display for FaultKind {
         match self {
             TooLarge { bytes_max } => write!(f, "larger than {bytes_max} bytes"),
             NotUtf8 => f.write_str("not valid UTF-8"),
-            ByteOrderMark => {
-                f.write_str("starts with a byte order mark; save it as UTF-8 without one")
-            }
+            ByteOrderMark => f.write_str("starts with a byte order mark; save it as UTF-8 without one"),
             Empty => f.write_str("there is no JSON value here, the input is empty"),
             UnexpectedEnd => f.write_str("ends in the middle of a value"),
             Unexpected { found, wanted } => {
@@ -110,15 +108,9 @@ impl Place {
     /// Where the byte at `offset` stands in `source`.
     pub fn of(source: &[u8], offset: usize) -> Place {
         let before = source.get(..offset).unwrap_or(source);
-        let line_start = before
-            .iter()
-            .rposition(|byte| *byte == b'\n')
-            .map_or(0, |at| at + 1);
+        let line_start = before.iter().rposition(|byte| *byte == b'\n').map_or(0, |at| at + 1);
         let line = before.iter().filter(|byte| **byte == b'\n').count() + 1;
         let current = before.get(line_start..).unwrap_or_default();
-        Place {
-            line,
-            column: String::from_utf8_lossy(current).chars().count() + 1,
-        }
+        Place { line, column: String::from_utf8_lossy(current).chars().count() + 1 }
     }
 }

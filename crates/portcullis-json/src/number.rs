@@ -20,9 +20,7 @@ pub struct Number {
 impl Number {
     /// The spelling must be a JSON number inside the bounds: the reader has looked.
     pub(crate) fn from_checked(spelling: &str) -> Number {
-        Number {
-            spelling: spelling.into(),
-        }
+        Number { spelling: spelling.into() }
     }
 
     /// The number with this spelling, if it is one that the reader would take.
@@ -73,9 +71,7 @@ impl std::fmt::Debug for Number {
 
 impl From<i64> for Number {
     fn from(value: i64) -> Number {
-        Number {
-            spelling: value.to_string().into(),
-        }
+        Number { spelling: value.to_string().into() }
     }
 }
 

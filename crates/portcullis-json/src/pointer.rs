@@ -32,9 +32,7 @@ impl Pointer {
     /// The element `index` of the array at this place.
     #[must_use]
     pub fn index(&self, index: usize) -> Pointer {
-        Pointer {
-            text: format!("{}/{index}", self.text),
-        }
+        Pointer { text: format!("{}/{index}", self.text) }
     }
 
     /// As text.
@@ -44,10 +42,7 @@ impl Pointer {
 
     /// The steps, unescaped.
     pub fn steps(&self) -> impl Iterator<Item = String> + '_ {
-        self.text
-            .split('/')
-            .skip(1)
-            .map(|step| step.replace("~1", "/").replace("~0", "~"))
+        self.text.split('/').skip(1).map(|step| step.replace("~1", "/").replace("~0", "~"))
     }
 }
 

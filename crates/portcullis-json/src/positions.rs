@@ -31,13 +31,8 @@ struct Node {
 impl Positions {
     /// Positions in `source`, which must be text that [`crate::parse`] has taken.
     pub fn of(source: &str) -> Positions {
-        let mut scan = Scan {
-            bytes: source.as_bytes(),
-            at: 0,
-        };
-        Positions {
-            root: scan.node(None),
-        }
+        let mut scan = Scan { bytes: source.as_bytes(), at: 0 };
+        Positions { root: scan.node(None) }
     }
 
     /// Where `pointer` leads in `document`, which was read from the same source. A pointer that leads
@@ -61,10 +56,7 @@ fn child<'a>(value: &'a Value, step: &str) -> Option<(usize, &'a Value)> {
     match value {
         Value::Object(object) => {
             let index = object.iter().position(|member| member.key == step)?;
-            object
-                .iter()
-                .nth(index)
-                .map(|member| (index, &member.value))
+            object.iter().nth(index).map(|member| (index, &member.value))
         }
         Value::Array(elements) => {
             let index: usize = step.parse().ok()?;
@@ -100,13 +92,7 @@ impl Scan<'_> {
             Some(b'"') => self.leaf(Self::skip_string),
             _ => self.leaf(Self::skip_word),
         };
-        Node {
-            position: Position {
-                key,
-                value: start..self.at,
-            },
-            children,
-        }
+        Node { position: Position { key, value: start..self.at }, children }
     }
 
     fn leaf(&mut self, skip: fn(&mut Self)) -> Vec<Node> {
@@ -154,10 +140,7 @@ impl Scan<'_> {
 
     fn skip_word(&mut self) {
         let start = self.at;
-        while self
-            .peek()
-            .is_some_and(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte))
-        {
+        while self.peek().is_some_and(|byte| byte.is_ascii_alphanumeric() || b"+-.".contains(&byte)) {
             self.at += 1;
         }
         // A byte that starts no value cannot stand here; stepping over it keeps the walk finite.

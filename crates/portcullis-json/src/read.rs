@@ -17,18 +17,12 @@ pub struct Limits {
 impl Limits {
     /// For policies and other documents that people write: 1 MiB, 64 deep.
     pub const fn document() -> Limits {
-        Limits {
-            bytes_max: 1 << 20,
-            depth_max: 64,
-        }
+        Limits { bytes_max: 1 << 20, depth_max: 64 }
     }
 
     /// For messages from the network: 4 MiB, 128 deep.
     pub const fn message() -> Limits {
-        Limits {
-            bytes_max: 4 << 20,
-            depth_max: 128,
-        }
+        Limits { bytes_max: 4 << 20, depth_max: 128 }
     }
 }
 
@@ -38,31 +32,15 @@ const SMALL_OBJECT_MEMBERS: usize = 16;
 /// Reads exactly one JSON value, with white space around it and nothing else.
 pub fn parse(bytes: &[u8], limits: &Limits) -> Result<Value, Fault> {
     if bytes.len() > limits.bytes_max {
-        let kind = FaultKind::TooLarge {
-            bytes_max: limits.bytes_max,
-        };
-        return Err(Fault {
-            kind,
-            offset: limits.bytes_max,
-        });
+        let kind = FaultKind::TooLarge { bytes_max: limits.bytes_max };
+        return Err(Fault { kind, offset: limits.bytes_max });
     }
-    let text = std::str::from_utf8(bytes).map_err(|error| Fault {
-        kind: FaultKind::NotUtf8,
-        offset: error.valid_up_to(),
-    })?;
+    let text = std::str::from_utf8(bytes)
+        .map_err(|error| Fault { kind: FaultKind::NotUtf8, offset: error.valid_up_to() })?;
     if text.starts_with('\u{feff}') {
-        return Err(Fault {
-            kind: FaultKind::ByteOrderMark,
-            offset: 0,
-        });
+        return Err(Fault { kind: FaultKind::ByteOrderMark, offset: 0 });
     }
-    let mut reader = Reader {
-        text,
-        bytes,
-        at: 0,
-        depth: 0,
-        depth_max: limits.depth_max,
-    };
+    let mut reader = Reader { text, bytes, at: 0, depth: 0, depth_max: limits.depth_max };
     reader.skip_white_space();
     if reader.peek().is_none() {
         return Err(reader.fault(FaultKind::Empty));
@@ -95,18 +73,11 @@ impl<'a> Reader<'a> {
     }
 
     fn fault(&self, kind: FaultKind) -> Fault {
-        Fault {
-            kind,
-            offset: self.at,
-        }
+        Fault { kind, offset: self.at }
     }
 
     fn unexpected(&self, wanted: &'static str) -> Fault {
-        match self
-            .text
-            .get(self.at..)
-            .and_then(|rest| rest.chars().next())
-        {
+        match self.text.get(self.at..).and_then(|rest| rest.chars().next()) {
             Some(found) => self.fault(FaultKind::Unexpected { found, wanted }),
             None => self.fault(FaultKind::UnexpectedEnd),
         }
@@ -130,11 +101,7 @@ impl<'a> Reader<'a> {
     }
 
     fn word(&mut self, word: &'static str, value: Value) -> Result<Value, Fault> {
-        if self
-            .bytes
-            .get(self.at..)
-            .is_some_and(|rest| rest.starts_with(word.as_bytes()))
-        {
+        if self.bytes.get(self.at..).is_some_and(|rest| rest.starts_with(word.as_bytes())) {
             self.at += word.len();
             return Ok(value);
         }
@@ -144,9 +111,7 @@ impl<'a> Reader<'a> {
     /// Steps over the opening bracket and reads what it opens, one level deeper.
     fn nested(&mut self, inner: fn(&mut Self) -> Result<Value, Fault>) -> Result<Value, Fault> {
         if self.depth == self.depth_max {
-            return Err(self.fault(FaultKind::TooDeep {
-                depth_max: self.depth_max,
-            }));
+            return Err(self.fault(FaultKind::TooDeep { depth_max: self.depth_max }));
         }
         self.depth += 1;
         self.at += 1;
@@ -177,10 +142,7 @@ impl<'a> Reader<'a> {
         }
         loop {
             let key = self.key(&mut keys, &members)?;
-            members.push(Member {
-                key,
-                value: self.value()?,
-            });
+            members.push(Member { key, value: self.value()? });
             if self.list_ends(b'}', "`,` or `}`")? {
                 keys.check_all(&members)?;
                 return Ok(Value::Object(Object::from_distinct(members)));
@@ -243,9 +205,7 @@ impl<'a> Reader<'a> {
     /// To the next byte that ends a string or means something in it.
     fn skip_plain(&mut self) {
         let rest = self.bytes.get(self.at..).unwrap_or_default();
-        let plain = rest
-            .iter()
-            .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
+        let plain = rest.iter().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f));
         self.at += plain.unwrap_or(rest.len());
     }
 
@@ -288,22 +248,14 @@ impl<'a> Reader<'a> {
         let first = self.code_unit()?;
         let code = match first {
             0xd800..=0xdbff => match self.code_unit() {
-                Ok(second @ 0xdc00..=0xdfff) => {
-                    0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00)
-                }
+                Ok(second @ 0xdc00..=0xdfff) => 0x1_0000 + ((first - 0xd800) << 10) + (second - 0xdc00),
                 _ => {
-                    return Err(Fault {
-                        kind: FaultKind::LoneSurrogate,
-                        offset: start,
-                    });
+                    return Err(Fault { kind: FaultKind::LoneSurrogate, offset: start });
                 }
             },
             other => other,
         };
-        char::from_u32(code).ok_or(Fault {
-            kind: FaultKind::LoneSurrogate,
-            offset: start,
-        })
+        char::from_u32(code).ok_or(Fault { kind: FaultKind::LoneSurrogate, offset: start })
     }
 
     /// Four hexadecimal digits after `\u`.
@@ -341,14 +293,9 @@ impl<'a> Reader<'a> {
         }
         let exponent_fits = self.exponent()?.unwrap_or(0) <= EXPONENT_MAX;
         if digits > NUMBER_DIGITS_MAX || !exponent_fits {
-            return Err(Fault {
-                kind: FaultKind::NumberTooLarge,
-                offset: start,
-            });
+            return Err(Fault { kind: FaultKind::NumberTooLarge, offset: start });
         }
-        Ok(Value::Number(Number::from_checked(
-            self.slice(start, self.at),
-        )))
+        Ok(Value::Number(Number::from_checked(self.slice(start, self.at))))
     }
 
     fn digits(&mut self) -> usize {
@@ -403,17 +350,10 @@ impl Keys {
             [(a, _), (b, offset)] if a == b => Some((*offset, *b)),
             _ => None,
         });
-        twice
-            .min()
-            .map_or(Ok(()), |(offset, key)| Err(duplicate(key, offset)))
+        twice.min().map_or(Ok(()), |(offset, key)| Err(duplicate(key, offset)))
     }
 }
 
 fn duplicate(key: &str, offset: usize) -> Fault {
-    Fault {
-        kind: FaultKind::DuplicateKey {
-            key: key.to_owned(),
-        },
-        offset,
-    }
+    Fault { kind: FaultKind::DuplicateKey { key: key.to_owned() }, offset }
 }

@@ -196,6 +196,16 @@ impl Object {
         Object { members }
     }
 
+    /// An object of these members; the error is the first whose key stood before, by index and key.
+    pub fn from_members(members: Vec<Member>) -> Result<Object, (usize, String)> {
+        let mut keys = std::collections::HashSet::with_capacity(members.len());
+        let mut indexed = members.iter().enumerate();
+        match indexed.find(|(_, member)| !keys.insert(member.key.as_str())) {
+            Some((index, duplicate)) => Err((index, duplicate.key.clone())),
+            None => Ok(Object { members }),
+        }
+    }
+
     /// How many members there are.
     pub fn len(&self) -> usize {
         self.members.len()
@@ -213,18 +223,12 @@ impl Object {
 
     /// The value under `key`.
     pub fn get(&self, key: &str) -> Option<&Value> {
-        self.members
-            .iter()
-            .find(|member| member.key == key)
-            .map(|member| &member.value)
+        self.members.iter().find(|member| member.key == key).map(|member| &member.value)
     }
 
     /// The value under `key`, to be changed in place.
     pub fn get_mut(&mut self, key: &str) -> Option<&mut Value> {
-        self.members
-            .iter_mut()
-            .find(|member| member.key == key)
-            .map(|member| &mut member.value)
+        self.members.iter_mut().find(|member| member.key == key).map(|member| &mut member.value)
     }
 
     /// Whether `key` is there.
@@ -237,17 +241,11 @@ impl Object {
         let index = match self.members.iter().position(|member| member.key == key) {
             Some(index) => index,
             None => {
-                self.members.push(Member {
-                    key: key.to_owned(),
-                    value: Value::Null,
-                });
+                self.members.push(Member { key: key.to_owned(), value: Value::Null });
                 self.members.len() - 1
             }
         };
-        #[expect(
-            clippy::indexing_slicing,
-            reason = "`index` was found or pushed just above"
-        )]
+        #[expect(clippy::indexing_slicing, reason = "`index` was found or pushed just above")]
         let place = &mut self.members[index].value;
         *place = value;
         place
@@ -262,21 +260,15 @@ impl Object {
 
     /// An object with the same keys in the same order, and for each the value that `change` gives.
     pub fn map(&self, mut change: impl FnMut(&Member) -> Value) -> Object {
-        let changed = self.members.iter().map(|member| Member {
-            key: member.key.clone(),
-            value: change(member),
-        });
-        Object {
-            members: changed.collect(),
-        }
+        let changed =
+            self.members.iter().map(|member| Member { key: member.key.clone(), value: change(member) });
+        Object { members: changed.collect() }
     }
 
     fn equals_by(&self, other: &Object, same_number: fn(&Number, &Number) -> bool) -> bool {
         self.len() == other.len()
             && self.iter().all(|member| {
-                other
-                    .get(&member.key)
-                    .is_some_and(|value| member.value.equals_by(value, same_number))
+                other.get(&member.key).is_some_and(|value| member.value.equals_by(value, same_number))
             })
     }
 }

@@ -65,9 +65,7 @@ fn write_pretty(value: &Value, level: usize, column: usize, out: &mut String) {
     // The top level always takes several lines: a policy on one line is no help to anybody.
     let fits = level > 0 && column + line.chars().count() < LINE_CHARACTERS_MAX;
     match value {
-        Value::Array(elements) if !fits && !elements.is_empty() => {
-            pretty_array(elements, level, out)
-        }
+        Value::Array(elements) if !fits && !elements.is_empty() => pretty_array(elements, level, out),
         Value::Object(object) if !fits && !object.is_empty() => pretty_object(object, level, out),
         _ => out.push_str(&line),
     }
@@ -107,10 +105,7 @@ fn new_line(level: usize, out: &mut String) {
 pub(crate) fn write_string(text: &str, out: &mut String) {
     out.push('"');
     let mut rest = text;
-    while let Some(at) = rest
-        .bytes()
-        .position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f))
-    {
+    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
         let (plain, special) = rest.split_at(at);
         out.push_str(plain);
         let mut characters = special.chars();

@@ -17,13 +17,8 @@ pub enum Class {
 
 impl Class {
     /// All of them, in the order of the documentation.
-    pub const ALL: [Class; 5] = [
-        Class::Read,
-        Class::Write,
-        Class::Execute,
-        Class::Destructive,
-        Class::Financial,
-    ];
+    pub const ALL: [Class; 5] =
+        [Class::Read, Class::Write, Class::Execute, Class::Destructive, Class::Financial];
 
     /// The names, in the same order; what a policy writes.
     pub const NAMES: [&'static str; 5] = ["Read", "Write", "Execute", "Destructive", "Financial"];

@@ -48,21 +48,10 @@ pub(crate) fn document(value: &Value, problems: &mut Problems) -> Option<Policy>
     let policy = Policy {
         document: value.clone(),
         default,
-        mode: if text(object, "mode") == Some("shadow") {
-            Mode::Shadow
-        } else {
-            Mode::Enforce
-        },
-        list: if text(object, "list") == Some("all") {
-            List::All
-        } else {
-            List::Permitted
-        },
+        mode: if text(object, "mode") == Some("shadow") { Mode::Shadow } else { Mode::Enforce },
+        list: if text(object, "list") == Some("all") { List::All } else { List::Permitted },
         hide: Names::new(
-            globs(object, "hide", &root, problems)
-                .into_iter()
-                .map(|(key, glob)| (key, glob, ()))
-                .collect(),
+            globs(object, "hide", &root, problems).into_iter().map(|(key, glob)| (key, glob, ())).collect(),
         ),
         all_tools: all_tools(object, &zone, problems),
         classes: classes(object, &zone, problems),
@@ -95,21 +84,14 @@ fn zone(object: &Object, problems: &mut Problems) -> TimeZone {
     TimeZoneDatabase::bundled().get(name).unwrap_or_else(|_| {
         let at = Pointer::root().key("timezone");
         let message = format!("`{name}` is not a known time zone");
-        problems.error_with_help(
-            &at,
-            message,
-            "write an IANA name such as `Europe/Berlin` or `UTC`",
-        );
+        problems.error_with_help(&at, message, "write an IANA name such as `Europe/Berlin` or `UTC`");
         TimeZone::UTC
     })
 }
 
 /// The strings of a list that are globs, with a problem for each that is none.
 fn globs(object: &Object, key: &str, at: &Pointer, problems: &mut Problems) -> Vec<(String, Glob)> {
-    let elements = object
-        .get(key)
-        .and_then(Value::as_array)
-        .unwrap_or_default();
+    let elements = object.get(key).and_then(Value::as_array).unwrap_or_default();
     let mut globs = Vec::new();
     for (index, element) in elements.iter().enumerate() {
         let Some(pattern) = element.as_str() else {
@@ -126,41 +108,23 @@ fn globs(object: &Object, key: &str, at: &Pointer, problems: &mut Problems) -> V
 fn all_tools(object: &Object, zone: &TimeZone, problems: &mut Problems) -> Entry {
     let at = Pointer::root().key("all_tools");
     let empty = Object::new();
-    let value = object
-        .get("all_tools")
-        .and_then(Value::as_object)
-        .unwrap_or(&empty);
+    let value = object.get("all_tools").and_then(Value::as_object).unwrap_or(&empty);
     entry(value, &at, Some("all_tools_rate"), zone, problems)
 }
 
-fn classes(
-    object: &Object,
-    zone: &TimeZone,
-    problems: &mut Problems,
-) -> Option<Vec<(Class, Entry)>> {
+fn classes(object: &Object, zone: &TimeZone, problems: &mut Problems) -> Option<Vec<(Class, Entry)>> {
     let at = Pointer::root().key("classes");
-    let entries = object
-        .get("classes")?
-        .as_object()?
-        .iter()
-        .filter_map(|member| {
-            let class = Class::from_name(&member.key)?;
-            let value = member.value.as_object()?;
-            Some((
-                class,
-                entry(value, &at.key(&member.key), None, zone, problems),
-            ))
-        });
+    let entries = object.get("classes")?.as_object()?.iter().filter_map(|member| {
+        let class = Class::from_name(&member.key)?;
+        let value = member.value.as_object()?;
+        Some((class, entry(value, &at.key(&member.key), None, zone, problems)))
+    });
     Some(entries.collect())
 }
 
 fn tools(object: &Object, zone: &TimeZone, problems: &mut Problems) -> Names<Entry> {
     let at = Pointer::root().key("tools");
-    let members = object
-        .get("tools")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten();
+    let members = object.get("tools").and_then(Value::as_object).into_iter().flatten();
     let mut entries = Vec::new();
     for member in members {
         let here = at.key(&member.key);
@@ -168,11 +132,7 @@ fn tools(object: &Object, zone: &TimeZone, problems: &mut Problems) -> Names<Ent
             continue;
         };
         match Glob::new(&member.key) {
-            Ok(glob) => entries.push((
-                member.key.clone(),
-                glob,
-                entry(value, &here, None, zone, problems),
-            )),
+            Ok(glob) => entries.push((member.key.clone(), glob, entry(value, &here, None, zone, problems))),
             Err(message) => problems.error_at_key(&here, message, None),
         }
     }
@@ -226,28 +186,19 @@ fn validate(object: &Object) -> Validate {
 }
 
 fn redact(object: &Object) -> Detectors {
-    let names = object
-        .get("redact")
-        .and_then(Value::as_array)
-        .unwrap_or_default();
+    let names = object.get("redact").and_then(Value::as_array).unwrap_or_default();
     Detectors::from_names(names.iter().filter_map(Value::as_str))
 }
 
 fn rules(object: &Object, key: &str, at: &Pointer, problems: &mut Problems) -> Vec<Rule> {
-    let elements = object
-        .get(key)
-        .and_then(Value::as_array)
-        .unwrap_or_default();
+    let elements = object.get(key).and_then(Value::as_array).unwrap_or_default();
     let mut rules = Vec::with_capacity(elements.len());
     for (index, element) in elements.iter().enumerate() {
         let here = at.key(key).index(index);
         let Some(rule) = element.as_object() else {
             continue;
         };
-        let conditions = rule
-            .get("conditions")
-            .and_then(Value::as_array)
-            .unwrap_or_default();
+        let conditions = rule.get("conditions").and_then(Value::as_array).unwrap_or_default();
         let conditions_at = here.key("conditions");
         let compiled = conditions.iter().enumerate().filter_map(|(index, value)| {
             condition(value.as_object()?, &conditions_at.index(index), problems)
@@ -255,9 +206,7 @@ fn rules(object: &Object, key: &str, at: &Pointer, problems: &mut Problems) -> V
         rules.push(Rule {
             pointer: here.as_str().into(),
             conditions: compiled.collect(),
-            message: text(rule, "ask")
-                .or(text(rule, "on_deny"))
-                .map(str::to_owned),
+            message: text(rule, "ask").or(text(rule, "on_deny")).map(str::to_owned),
         });
     }
     rules
@@ -274,12 +223,7 @@ fn condition(object: &Object, at: &Pointer, problems: &mut Problems) -> Option<C
     let operator = text(object, "op").and_then(operator::find)?;
     let value = object.get("value")?;
     match operator.compile(value) {
-        Ok(test) => Some(Condition {
-            path: path?,
-            operator,
-            test,
-            value: value.clone(),
-        }),
+        Ok(test) => Some(Condition { path: path?, operator, test, value: value.clone() }),
         Err(message) => {
             problems.error(&at.key("value"), message);
             None
@@ -288,26 +232,12 @@ fn condition(object: &Object, at: &Pointer, problems: &mut Problems) -> Option<C
 }
 
 fn assignments(object: &Object, at: &Pointer, problems: &mut Problems) -> Vec<Assignment> {
-    let members = object
-        .get("set")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten();
+    let members = object.get("set").and_then(Value::as_object).into_iter().flatten();
     let mut assignments: Vec<Assignment> = Vec::new();
     for member in members {
         let here = at.key("set").key(&member.key);
         match assignable(&member.key) {
-            Ok(path)
-                if assignments
-                    .iter()
-                    .any(|other| other.path.steps == path.steps) =>
-            {
-                problems.error_at_key(&here, format!("`{path}` is set twice"), None);
-            }
-            Ok(path) => assignments.push(Assignment {
-                path,
-                value: member.value.clone(),
-            }),
+            Ok(path) => assignments.push(Assignment { path, value: member.value.clone() }),
             Err(message) => problems.error_at_key(&here, message, None),
         }
     }
@@ -318,9 +248,7 @@ fn assignments(object: &Object, at: &Pointer, problems: &mut Problems) -> Vec<As
 fn assignable(text: &str) -> Result<Path, String> {
     let path = Path::parse(text)?;
     if path.root != Root::Args || path.steps.is_empty() {
-        return Err(format!(
-            "`{text}` cannot be set; only what lies below `args` can"
-        ));
+        return Err(format!("`{text}` cannot be set; only what lies below `args` can"));
     }
     if path.steps.contains(&Step::Each) {
         return Err(format!("`{text}` cannot be set: `[*]` is not one place"));
@@ -328,12 +256,7 @@ fn assignable(text: &str) -> Result<Path, String> {
     Ok(path)
 }
 
-fn access(
-    object: &Object,
-    key: &str,
-    default_of_policy: Default,
-    problems: &mut Problems,
-) -> Access {
+fn access(object: &Object, key: &str, default_of_policy: Default, problems: &mut Problems) -> Access {
     let at = Pointer::root().key(key);
     let empty = Object::new();
     let value = object.get(key).and_then(Value::as_object).unwrap_or(&empty);
@@ -341,15 +264,8 @@ fn access(
     let pointer_of = |index| -> Arc<str> { at.key("deny").index(index).as_str().into() };
     Access {
         default: default(value).unwrap_or(default_of_policy),
-        allow: globs(value, "allow", &at, problems)
-            .into_iter()
-            .map(|(_, glob)| glob)
-            .collect(),
-        deny: deny
-            .into_iter()
-            .enumerate()
-            .map(|(index, (_, glob))| (glob, pointer_of(index)))
-            .collect(),
+        allow: globs(value, "allow", &at, problems).into_iter().map(|(_, glob)| glob).collect(),
+        deny: deny.into_iter().enumerate().map(|(index, (_, glob))| (glob, pointer_of(index))).collect(),
     }
 }
 

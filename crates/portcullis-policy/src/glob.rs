@@ -13,9 +13,7 @@ impl Glob {
     pub(crate) fn new(pattern: &str) -> Result<Glob, String> {
         let pattern: Vec<char> = pattern.chars().collect();
         if pattern.len() > GLOB_CHARACTERS_MAX {
-            return Err(format!(
-                "a glob may have at most {GLOB_CHARACTERS_MAX} characters"
-            ));
+            return Err(format!("a glob may have at most {GLOB_CHARACTERS_MAX} characters"));
         }
         Ok(Glob { pattern })
     }
@@ -27,18 +25,12 @@ impl Glob {
 
     /// How many characters it fixes: the more, the more specific.
     pub(crate) fn literal_characters(&self) -> usize {
-        self.pattern
-            .iter()
-            .filter(|character| !matches!(character, '*' | '?'))
-            .count()
+        self.pattern.iter().filter(|character| !matches!(character, '*' | '?')).count()
     }
 
     /// The characters before the first special one: every match starts with them.
     pub(crate) fn literal_prefix(&self) -> String {
-        self.pattern
-            .iter()
-            .take_while(|character| !matches!(character, '*' | '?'))
-            .collect()
+        self.pattern.iter().take_while(|character| !matches!(character, '*' | '?')).collect()
     }
 
     /// Whether the whole text matches.
@@ -103,11 +95,7 @@ mod tests {
             ("{a,b}", "a", false),
             ("get_*", "Get_x", false),
         ] {
-            assert_eq!(
-                Glob::new(pattern).unwrap().matches(text),
-                expected,
-                "{pattern} {text}"
-            );
+            assert_eq!(Glob::new(pattern).unwrap().matches(text), expected, "{pattern} {text}");
         }
     }
 

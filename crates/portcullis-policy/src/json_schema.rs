@@ -67,16 +67,9 @@ impl JsonSchema {
         }
         let mut applied: HashMap<&str, Vec<&Spoken>> = HashMap::new();
         for entry in evaluation.iter_annotations() {
-            let mark = entry
-                .annotations
-                .value()
-                .get(MARK)
-                .and_then(serde_json::Value::as_u64);
+            let mark = entry.annotations.value().get(MARK).and_then(serde_json::Value::as_u64);
             let part = mark.and_then(|mark| self.spoken.get(usize::try_from(mark).ok()?));
-            applied
-                .entry(entry.instance_location.as_str())
-                .or_default()
-                .extend(part);
+            applied.entry(entry.instance_location.as_str()).or_default().extend(part);
         }
         only_spoken(value, &Pointer::root(), &applied)
     }
@@ -98,23 +91,12 @@ struct Spoken {
 impl Spoken {
     fn of(schema: &Object) -> Spoken {
         let keys = |keyword: &str| {
-            schema
-                .get(keyword)
-                .and_then(Value::as_object)
-                .into_iter()
-                .flatten()
-                .map(|member| &member.key)
+            schema.get(keyword).and_then(Value::as_object).into_iter().flatten().map(|member| &member.key)
         };
-        let says_yes = |keyword: &str| {
-            schema
-                .get(keyword)
-                .is_some_and(|value| *value != Value::Bool(false))
-        };
+        let says_yes = |keyword: &str| schema.get(keyword).is_some_and(|value| *value != Value::Bool(false));
         Spoken {
             names: keys("properties").cloned().collect(),
-            patterns: keys("patternProperties")
-                .filter_map(|pattern| pattern_regex(pattern))
-                .collect(),
+            patterns: keys("patternProperties").filter_map(|pattern| pattern_regex(pattern)).collect(),
             all: says_yes("additionalProperties") || says_yes("unevaluatedProperties"),
         }
     }
@@ -128,10 +110,7 @@ impl Spoken {
 
 /// A pattern that does not compile speaks of nothing; the schema as a whole does not compile then.
 fn pattern_regex(pattern: &str) -> Option<Regex> {
-    RegexBuilder::new(pattern)
-        .size_limit(PATTERN_PROGRAM_BYTES_MAX)
-        .build()
-        .ok()
+    RegexBuilder::new(pattern).size_limit(PATTERN_PROGRAM_BYTES_MAX).build().ok()
 }
 
 fn only_spoken(value: &Value, at: &Pointer, applied: &HashMap<&str, Vec<&Spoken>>) -> bool {
@@ -157,31 +136,22 @@ fn mark(schema: &Value, spoken: &mut Vec<Spoken>) -> Value {
                 // Values, not schemas.
                 "enum" | "const" | "default" | "examples" | "required" => member.value.clone(),
                 // Names to schemas: the names are no keywords.
-                "properties" | "patternProperties" | "$defs" | "definitions"
-                | "dependentSchemas" => mark_each(&member.value, spoken),
+                "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
+                    mark_each(&member.value, spoken)
+                }
                 _ => mark(&member.value, spoken),
             });
-            let keywords = [
-                "properties",
-                "patternProperties",
-                "additionalProperties",
-                "unevaluatedProperties",
-            ];
+            let keywords =
+                ["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
             if keywords.iter().any(|keyword| object.contains_key(keyword)) {
-                marked.insert(
-                    MARK,
-                    Value::from(i64::try_from(spoken.len()).unwrap_or(i64::MAX)),
-                );
+                marked.insert(MARK, Value::from(i64::try_from(spoken.len()).unwrap_or(i64::MAX)));
                 spoken.push(Spoken::of(object));
             }
             Value::Object(marked)
         }
-        Value::Array(elements) => Value::Array(
-            elements
-                .iter()
-                .map(|element| mark(element, spoken))
-                .collect(),
-        ),
+        Value::Array(elements) => {
+            Value::Array(elements.iter().map(|element| mark(element, spoken)).collect())
+        }
         other => other.clone(),
     }
 }
@@ -198,17 +168,13 @@ fn to_serde(value: &Value) -> serde_json::Value {
         Value::Null => serde_json::Value::Null,
         Value::Bool(truth) => serde_json::Value::Bool(*truth),
         // The reader took it as a number, so `serde_json` does; null would only ever be stricter.
-        Value::Number(number) => number
-            .spelling()
-            .parse()
-            .map_or(serde_json::Value::Null, serde_json::Value::Number),
+        Value::Number(number) => {
+            number.spelling().parse().map_or(serde_json::Value::Null, serde_json::Value::Number)
+        }
         Value::String(text) => serde_json::Value::String(text.clone()),
         Value::Array(elements) => serde_json::Value::Array(elements.iter().map(to_serde).collect()),
         Value::Object(object) => serde_json::Value::Object(
-            object
-                .iter()
-                .map(|member| (member.key.clone(), to_serde(&member.value)))
-                .collect(),
+            object.iter().map(|member| (member.key.clone(), to_serde(&member.value))).collect(),
         ),
     }
 }
@@ -224,11 +190,7 @@ mod tests {
     fn check(schema: &str, value: &str, loose: bool, strict: bool) {
         let schema = JsonSchema::compile(&read(schema), Dialect::AsDeclared).unwrap();
         assert_eq!(schema.is_satisfied_by(&read(value)), loose, "{value}");
-        assert_eq!(
-            schema.is_strictly_satisfied_by(&read(value)),
-            strict,
-            "strict {value}"
-        );
+        assert_eq!(schema.is_strictly_satisfied_by(&read(value)), strict, "strict {value}");
     }
 
     #[test]
@@ -253,51 +215,20 @@ mod tests {
         check(either, r#"{"k":1,"a":0}"#, true, true);
         // The branch that speaks of `b` did not apply.
         check(either, r#"{"k":1,"b":0}"#, true, false);
-        let list =
-            r##"{"$defs":{"n":{"properties":{"n":{"$ref":"#/$defs/n"}}}},"$ref":"#/$defs/n"}"##;
+        let list = r##"{"$defs":{"n":{"properties":{"n":{"$ref":"#/$defs/n"}}}},"$ref":"#/$defs/n"}"##;
         check(list, r#"{"n":{"n":{}}}"#, true, true);
         check(list, r#"{"n":{"m":{}}}"#, true, false);
     }
 
     #[test]
     fn open_objects_speak_of_everything_in_them() {
-        check(
-            r#"{"additionalProperties":true}"#,
-            r#"{"any":1}"#,
-            true,
-            true,
-        );
+        check(r#"{"additionalProperties":true}"#, r#"{"any":1}"#, true, true);
         check(r#"{"additionalProperties":{}}"#, r#"{"any":1}"#, true, true);
-        check(
-            r#"{"additionalProperties":{"type":"integer"}}"#,
-            r#"{"any":1}"#,
-            true,
-            true,
-        );
-        check(
-            r#"{"patternProperties":{"^x":{}}}"#,
-            r#"{"x1":1}"#,
-            true,
-            true,
-        );
-        check(
-            r#"{"patternProperties":{"^x":{}}}"#,
-            r#"{"y1":1}"#,
-            true,
-            false,
-        );
-        check(
-            r#"{"properties":{"a":{}},"unevaluatedProperties":true}"#,
-            r#"{"a":1,"b":2}"#,
-            true,
-            true,
-        );
-        check(
-            r#"{"properties":{"a":{}},"additionalProperties":true}"#,
-            r#"{"a":1,"b":2}"#,
-            true,
-            true,
-        );
+        check(r#"{"additionalProperties":{"type":"integer"}}"#, r#"{"any":1}"#, true, true);
+        check(r#"{"patternProperties":{"^x":{}}}"#, r#"{"x1":1}"#, true, true);
+        check(r#"{"patternProperties":{"^x":{}}}"#, r#"{"y1":1}"#, true, false);
+        check(r#"{"properties":{"a":{}},"unevaluatedProperties":true}"#, r#"{"a":1,"b":2}"#, true, true);
+        check(r#"{"properties":{"a":{}},"additionalProperties":true}"#, r#"{"a":1,"b":2}"#, true, true);
         check(
             r#"{"properties":{"a":{}},"patternProperties":{"^x":{}},"additionalProperties":true}"#,
             r#"{"a":1,"b":2,"x":3}"#,
@@ -310,12 +241,7 @@ mod tests {
             true,
             true,
         );
-        check(
-            r#"{"properties":{"a":{}},"additionalProperties":false}"#,
-            r#"{"a":1}"#,
-            true,
-            true,
-        );
+        check(r#"{"properties":{"a":{}},"additionalProperties":false}"#, r#"{"a":1}"#, true, true);
     }
 
     #[test]

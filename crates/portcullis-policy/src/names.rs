@@ -60,15 +60,8 @@ impl<T> Names<T> {
         if Glob::is_glob(&key) {
             let prefix = glob.literal_prefix();
             self.prefix_bytes.insert(prefix.len());
-            self.by_prefix
-                .entry(prefix)
-                .or_default()
-                .push(self.globs.len());
-            self.globs.push(GlobKey {
-                glob,
-                rank,
-                item: index,
-            });
+            self.by_prefix.entry(prefix).or_default().push(self.globs.len());
+            self.globs.push(GlobKey { glob, rank, item: index });
         }
         self.exact.insert(key, index);
     }
@@ -78,10 +71,7 @@ impl<T> Names<T> {
         if let Some(index) = self.exact.get(name) {
             return self.items.get(*index);
         }
-        let candidates = self
-            .prefix_bytes
-            .iter()
-            .filter_map(|bytes| name.get(..*bytes));
+        let candidates = self.prefix_bytes.iter().filter_map(|bytes| name.get(..*bytes));
         candidates
             .filter_map(|prefix| self.by_prefix.get(prefix))
             .flatten()
@@ -95,11 +85,6 @@ impl<T> Names<T> {
     pub(crate) fn find_key(&self, key: &str) -> Option<&T> {
         self.exact.get(key).and_then(|index| self.items.get(*index))
     }
-
-    /// Everything, in the order it was written.
-    pub(crate) fn items(&self) -> impl Iterator<Item = &T> {
-        self.items.iter()
-    }
 }
 
 #[cfg(test)]
@@ -108,15 +93,7 @@ mod tests {
 
     fn names(keys: &[&str]) -> Names<String> {
         Names::new(
-            keys.iter()
-                .map(|key| {
-                    (
-                        (*key).to_owned(),
-                        Glob::new(key).unwrap(),
-                        (*key).to_owned(),
-                    )
-                })
-                .collect(),
+            keys.iter().map(|key| ((*key).to_owned(), Glob::new(key).unwrap(), (*key).to_owned())).collect(),
         )
     }
 

@@ -8,6 +8,8 @@ use std::ops::ControlFlow;
 
 use portcullis_json::{Kind, Value};
 
+use crate::problem::nearest;
+
 /// The roots a path can have, as messages list them.
 pub(crate) const ROOTS: [&str; 10] = [
     "args",
@@ -102,20 +104,14 @@ impl Path {
         let (root, rest) = split_root(text)?;
         let steps = parse_steps(text, rest)?;
         if root != Root::Args
-            && !steps
-                .iter()
-                .all(|step| root == Root::GrantTags && !matches!(step, Step::Key(_)))
+            && !steps.iter().all(|step| root == Root::GrantTags && !matches!(step, Step::Key(_)))
         {
             return Err(format!(
                 "`{text}` goes further than `{}`, which has nothing below it",
                 text.trim_end_matches(rest)
             ));
         }
-        Ok(Path {
-            root,
-            steps,
-            text: text.to_owned(),
-        })
+        Ok(Path { root, steps, text: text.to_owned() })
     }
 
     /// Whether it ranges over elements.
@@ -125,10 +121,7 @@ impl Path {
 
     /// Whether its value depends on the clock.
     pub(crate) fn is_time(&self) -> bool {
-        matches!(
-            self.root,
-            Root::TimeHour | Root::TimeWeekday | Root::TimeDate
-        )
+        matches!(self.root, Root::TimeHour | Root::TimeWeekday | Root::TimeDate)
     }
 
     /// Walks from the root's value and shows `visit` every end, until it breaks.
@@ -154,9 +147,7 @@ fn walk<'v>(
             }
             (Step::Index(index), Value::Array(elements)) => elements.get(*index),
             (Step::Each, Value::Array(elements)) => {
-                return elements
-                    .iter()
-                    .try_for_each(|element| walk(element, rest, visit));
+                return elements.iter().try_for_each(|element| walk(element, rest, visit));
             }
             (Step::Index(_) | Step::Each, other) => {
                 return visit(Walked::Inapplicable(Misstep::NoArray(other.kind())));
@@ -179,20 +170,18 @@ fn split_root(text: &str) -> Result<(Root, &str), String> {
         character == '[' || seen == words
     });
     let (name, rest) = text.split_at(end.unwrap_or(text.len()));
-    match Root::from_name(name) {
-        Some(root) => Ok((root, rest)),
-        None => Err(format!(
-            "`{text}` does not start with a known root; known are {}",
-            listed(&ROOTS)
-        )),
-    }
+    Root::from_name(name).map(|root| (root, rest)).ok_or_else(|| {
+        let first = text.split(['.', '[']).next().unwrap_or(text);
+        let near = nearest(first, &["args", "tool", "server", "grant", "client", "time"]);
+        let meant = near.map_or(String::new(), |near| format!("; did you mean `{near}`?"));
+        format!("`{text}` does not start with a known root; known are {}{meant}", listed(&ROOTS))
+    })
 }
 
 fn parse_steps(text: &str, mut rest: &str) -> Result<Vec<Step>, String> {
     let mut steps = Vec::new();
     while !rest.is_empty() {
-        let (step, after) =
-            parse_step(rest).map_err(|what| format!("`{text}` is not a path: {what}"))?;
+        let (step, after) = parse_step(rest).map_err(|what| format!("`{text}` is not a path: {what}"))?;
         steps.push(step);
         rest = after;
     }
@@ -212,9 +201,7 @@ fn parse_step(rest: &str) -> Result<(Step, &str), String> {
     if let Some(after) = rest.strip_prefix('.') {
         return plain_key(after);
     }
-    Err(format!(
-        "wanted `.key`, `[0]`, `[*]` or `[\"key\"]` at `{rest}`"
-    ))
+    Err(format!("wanted `.key`, `[0]`, `[*]` or `[\"key\"]` at `{rest}`"))
 }
 
 fn plain_key(rest: &str) -> Result<(Step, &str), String> {
@@ -226,9 +213,7 @@ fn plain_key(rest: &str) -> Result<(Step, &str), String> {
     let end = rest.find(ends).unwrap_or(rest.len());
     let (key, after) = rest.split_at(end);
     if key.is_empty() {
-        return Err(format!(
-            "a key is missing before `{after}`; an odd key is written [\"odd key\"]"
-        ));
+        return Err(format!("a key is missing before `{after}`; an odd key is written [\"odd key\"]"));
     }
     Ok((Step::Key(key.to_owned()), after))
 }
@@ -240,42 +225,27 @@ fn quoted_key(rest: &str) -> Result<(Step, &str), String> {
         escaped = character == '\\' && !escaped;
         closes
     });
-    let (inside, after) = end
-        .map(|end| rest.split_at(end))
-        .ok_or("`[\"` is not closed")?;
+    let (inside, after) = end.map(|end| rest.split_at(end)).ok_or("`[\"` is not closed")?;
     let json = format!("\"{inside}\"");
     let key = portcullis_json::parse(json.as_bytes(), &portcullis_json::Limits::document())
         .map_err(|fault| format!("the quoted key is not a JSON string: {}", fault.kind))?;
-    let after = after
-        .strip_prefix("\"]")
-        .ok_or("`[\"` is closed by `\"]`")?;
-    Ok((
-        Step::Key(key.as_str().unwrap_or_default().to_owned()),
-        after,
-    ))
+    let after = after.strip_prefix("\"]").ok_or("`[\"` is closed by `\"]`")?;
+    Ok((Step::Key(key.as_str().unwrap_or_default().to_owned()), after))
 }
 
 fn index(rest: &str) -> Result<(Step, &str), String> {
     let (digits, after) = rest.split_once(']').ok_or("`[` is not closed")?;
     let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
     if !plain || (digits.len() > 1 && digits.starts_with('0')) {
-        return Err(format!(
-            "`[{digits}]` is neither an index nor `[*]`; a key is written [\"{digits}\"]"
-        ));
+        return Err(format!("`[{digits}]` is neither an index nor `[*]`; a key is written [\"{digits}\"]"));
     }
-    let index = digits
-        .parse()
-        .map_err(|_| format!("the index `{digits}` is too large"))?;
+    let index = digits.parse().map_err(|_| format!("the index `{digits}` is too large"))?;
     Ok((Step::Index(index), after))
 }
 
 /// `a`, `b` and `c`, for messages.
 pub(crate) fn listed(names: &[&str]) -> String {
-    names
-        .iter()
-        .map(|name| format!("`{name}`"))
-        .collect::<Vec<_>>()
-        .join(", ")
+    names.iter().map(|name| format!("`{name}`")).collect::<Vec<_>>().join(", ")
 }
 
 #[cfg(test)]
@@ -283,8 +253,7 @@ mod tests {
     use super::*;
 
     fn ends(path: &str, json: &str) -> Vec<String> {
-        let value =
-            portcullis_json::parse(json.as_bytes(), &portcullis_json::Limits::document()).unwrap();
+        let value = portcullis_json::parse(json.as_bytes(), &portcullis_json::Limits::document()).unwrap();
         let mut ends = Vec::new();
         let _ = Path::parse(path).unwrap().walk(&value, &mut |walked| {
             ends.push(match walked {

@@ -119,13 +119,9 @@ pub(crate) struct Entry {
 impl Entry {
     /// Whether it restricts nothing.
     pub(crate) fn is_bare(&self) -> bool {
-        let restricts = [&self.require, &self.deny_if, &self.approve_if]
-            .iter()
-            .any(|rules| !rules.is_empty());
-        self.action == Action::Allow
-            && !restricts
-            && self.limits.is_empty()
-            && self.validate == Validate::Off
+        let restricts =
+            [&self.require, &self.deny_if, &self.approve_if].iter().any(|rules| !rules.is_empty());
+        self.action == Action::Allow && !restricts && self.limits.is_empty() && self.validate == Validate::Off
     }
 }
 

@@ -76,28 +76,11 @@ impl Problems {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.add(
-            Severity::Error,
-            pointer,
-            Part::Value,
-            message.into(),
-            Some(help.into()),
-        );
+        self.add(Severity::Error, pointer, Part::Value, message.into(), Some(help.into()));
     }
 
-    pub(crate) fn warn(
-        &mut self,
-        pointer: &Pointer,
-        message: impl Into<String>,
-        help: impl Into<String>,
-    ) {
-        self.add(
-            Severity::Warning,
-            pointer,
-            Part::Value,
-            message.into(),
-            Some(help.into()),
-        );
+    pub(crate) fn warn(&mut self, pointer: &Pointer, message: impl Into<String>, help: impl Into<String>) {
+        self.add(Severity::Warning, pointer, Part::Value, message.into(), Some(help.into()));
     }
 
     pub(crate) fn warn_at_key(
@@ -106,13 +89,7 @@ impl Problems {
         message: impl Into<String>,
         help: impl Into<String>,
     ) {
-        self.add(
-            Severity::Warning,
-            pointer,
-            Part::Key,
-            message.into(),
-            Some(help.into()),
-        );
+        self.add(Severity::Warning, pointer, Part::Key, message.into(), Some(help.into()));
     }
 
     fn add(
@@ -127,23 +104,15 @@ impl Problems {
             self.left_out += 1;
             return;
         }
-        let pointer = pointer.clone();
-        self.list.push(Problem {
-            severity,
-            message,
-            help,
-            pointer,
-            part,
-            span: None,
-        });
+        let (pointer, message, help) = (pointer.clone(), inert(&message), help.as_deref().map(inert));
+        self.list.push(Problem { severity, message, help, pointer, part, span: None });
     }
 
     pub(crate) fn from_fault(fault: &Fault, source: &[u8]) -> Problems {
         let end = match std::str::from_utf8(source) {
-            Ok(text) => text
-                .get(fault.offset..)
-                .and_then(|rest| rest.chars().next())
-                .map_or(1, char::len_utf8),
+            Ok(text) => {
+                text.get(fault.offset..).and_then(|rest| rest.chars().next()).map_or(1, char::len_utf8)
+            }
             Err(_) => 1,
         };
         let start = fault.offset.min(source.len());
@@ -155,10 +124,7 @@ impl Problems {
             part: Part::Value,
             span: Some(start..(start + end).min(source.len())),
         };
-        Problems {
-            list: vec![problem],
-            left_out: 0,
-        }
+        Problems { list: vec![problem], left_out: 0 }
     }
 
     /// Puts spans to all problems, and the problems into the order of the source.
@@ -171,20 +137,23 @@ impl Problems {
                 _ => first_line(source, value),
             });
         }
-        self.list
-            .sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
+        self.sort();
     }
 
-    pub(crate) fn extend(&mut self, others: Problems) {
+    /// Adds those of another look at the same document.
+    pub fn extend(&mut self, others: Problems) {
         self.list.extend(others.list);
         self.left_out += others.left_out;
+        self.sort();
+    }
+
+    fn sort(&mut self) {
+        self.list.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
     }
 
     /// Whether the document is refused.
     pub fn has_errors(&self) -> bool {
-        self.list
-            .iter()
-            .any(|problem| problem.severity == Severity::Error)
+        self.list.iter().any(|problem| problem.severity == Severity::Error)
     }
 
     /// Whether there are none.
@@ -205,19 +174,29 @@ impl Problems {
     /// All messages and suggestions as plain text, a line each.
     pub fn text(&self) -> String {
         let lines = self.list.iter().map(|problem| {
-            let place = if problem.pointer == Pointer::root() {
-                "the document"
-            } else {
-                problem.pointer.as_str()
-            };
-            let help = problem
-                .help
-                .as_ref()
-                .map_or(String::new(), |help| format!("; {help}"));
+            let place =
+                if problem.pointer == Pointer::root() { "the document" } else { problem.pointer.as_str() };
+            let help = problem.help.as_ref().map_or(String::new(), |help| format!("; {help}"));
             format!("{place}: {}{help}", problem.message)
         });
         lines.collect::<Vec<_>>().join("\n")
     }
+}
+
+/// Messages quote documents, and a terminal must not act on what stands in them.
+fn inert(text: &str) -> String {
+    let acts = |character: char| {
+        character.is_control()
+            || matches!(character, '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+    };
+    text.chars().fold(String::new(), |mut shown, character| {
+        if acts(character) {
+            shown.extend(character.escape_unicode())
+        } else {
+            shown.push(character)
+        }
+        shown
+    })
 }
 
 /// A whole object underlined helps nobody: its first line stands for it.
@@ -228,8 +207,7 @@ fn first_line(source: &str, span: Range<usize>) -> Range<usize> {
 
 /// The name that was probably meant.
 pub(crate) fn nearest<'a>(wrong: &str, known: &[&'a str]) -> Option<&'a str> {
-    let distance =
-        |name: &str| strsim::damerau_levenshtein(&wrong.to_lowercase(), &name.to_lowercase());
+    let distance = |name: &str| strsim::damerau_levenshtein(&wrong.to_lowercase(), &name.to_lowercase());
     known
         .iter()
         .map(|name| (distance(name), *name))

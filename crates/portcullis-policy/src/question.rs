@@ -55,11 +55,8 @@ pub enum ServerRequest {
 
 impl ServerRequest {
     /// All of them.
-    pub const ALL: [ServerRequest; 3] = [
-        ServerRequest::Sampling,
-        ServerRequest::Elicitation,
-        ServerRequest::Roots,
-    ];
+    pub const ALL: [ServerRequest; 3] =
+        [ServerRequest::Sampling, ServerRequest::Elicitation, ServerRequest::Roots];
     /// Their names, in the same order.
     pub const NAMES: [&'static str; 3] = ["sampling", "elicitation", "roots"];
 
@@ -74,9 +71,7 @@ impl ServerRequest {
 
     /// The request with this name.
     pub fn from_name(name: &str) -> Option<ServerRequest> {
-        ServerRequest::ALL
-            .into_iter()
-            .find(|request| request.name() == name)
+        ServerRequest::ALL.into_iter().find(|request| request.name() == name)
     }
 }
 

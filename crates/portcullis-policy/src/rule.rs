@@ -94,39 +94,21 @@ pub enum CauseKind {
 /// Never shows a value of the call: messages go to logs.
 impl fmt::Display for Cause {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Cause {
-            path,
-            operator,
-            needs,
-            ..
-        } = self;
+        let Cause { path, operator, needs, .. } = self;
         match self.kind {
             CauseKind::Missing => write!(f, "`{path}` is missing"),
             CauseKind::NoObject(kind) => {
-                write!(
-                    f,
-                    "`{path}` does not exist: it leads into {}, not an object",
-                    kind.with_article()
-                )
+                write!(f, "`{path}` does not exist: it leads into {}, not an object", kind.with_article())
             }
             CauseKind::NoArray(kind) => {
-                write!(
-                    f,
-                    "`{path}` does not exist: it leads into {}, not an array",
-                    kind.with_article()
-                )
+                write!(f, "`{path}` does not exist: it leads into {}, not an array", kind.with_article())
             }
             CauseKind::ClassUnknown => f.write_str("the class of the tool is not known"),
-            CauseKind::Inapplicable(Kind::String) => write!(
-                f,
-                "`{path}` is a string that `{operator}` cannot judge: it needs {needs}"
-            ),
+            CauseKind::Inapplicable(Kind::String) => {
+                write!(f, "`{path}` is a string that `{operator}` cannot judge: it needs {needs}")
+            }
             CauseKind::Inapplicable(kind) => {
-                write!(
-                    f,
-                    "`{path}` is {}, and `{operator}` needs {needs}",
-                    kind.with_article()
-                )
+                write!(f, "`{path}` is {}, and `{operator}` needs {needs}", kind.with_article())
             }
         }
     }
@@ -153,10 +135,7 @@ impl Rule {
                 cause = Some(condition.cause(index, kind));
             }
             if !outcome.holds {
-                return RuleOutcome {
-                    holds: false,
-                    cause,
-                };
+                return RuleOutcome { holds: false, cause };
             }
         }
         RuleOutcome { holds: true, cause }
@@ -164,24 +143,14 @@ impl Rule {
 
     /// Whether the same call may come out differently later.
     pub(crate) fn depends_on_time(&self) -> bool {
-        self.conditions
-            .iter()
-            .any(|condition| condition.path.is_time())
+        self.conditions.iter().any(|condition| condition.path.is_time())
     }
 }
 
 impl Condition {
     fn cause(&self, condition: usize, kind: CauseKind) -> Cause {
-        let OperatorInfo {
-            name, speaks_of, ..
-        } = self.operator;
-        Cause {
-            condition,
-            path: self.path.to_string(),
-            operator: name,
-            needs: speaks_of,
-            kind,
-        }
+        let OperatorInfo { name, speaks_of, .. } = self.operator;
+        Cause { condition, path: self.path.to_string(), operator: name, needs: speaks_of, kind }
     }
 
     fn evaluate(&self, facts: &Facts<'_>, stance: Stance) -> Outcome {
@@ -189,19 +158,14 @@ impl Condition {
             RootValue::Arguments => self.over(facts.arguments, stance),
             RootValue::Context(value) => self.over(&value, stance),
             RootValue::Missing => self.judge(Walked::Missing, stance),
-            RootValue::ClassUnknown => {
-                self.judge(Walked::Inapplicable(Misstep::ClassUnknown), stance)
-            }
+            RootValue::ClassUnknown => self.judge(Walked::Inapplicable(Misstep::ClassUnknown), stance),
         }
     }
 
     /// Over all ends of the path: in `require` every one must satisfy, elsewhere one is enough.
     fn over(&self, root: &Value, stance: Stance) -> Outcome {
         let decisive = stance == Stance::Stops;
-        let mut result = Outcome {
-            holds: !decisive,
-            cause: None,
-        };
+        let mut result = Outcome { holds: !decisive, cause: None };
         let _ = self.path.walk(root, &mut |end| {
             let outcome = self.judge(end, stance);
             if outcome.holds == decisive {
@@ -209,11 +173,7 @@ impl Condition {
                 return ControlFlow::Break(());
             }
             // Kept for explaining; the result stays what it is unless a decisive end comes.
-            result.cause = if result.holds {
-                None
-            } else {
-                result.cause.or(outcome.cause)
-            };
+            result.cause = if result.holds { None } else { result.cause.or(outcome.cause) };
             ControlFlow::Continue(())
         });
         result
@@ -224,36 +184,20 @@ impl Condition {
         let operator = match &self.test {
             Test::Exists(wanted) => {
                 let found = matches!(end, Walked::Found(_));
-                return Outcome {
-                    holds: found == *wanted,
-                    cause: None,
-                };
+                return Outcome { holds: found == *wanted, cause: None };
             }
             Test::Value(operator) => operator,
         };
         let stops = stance == Stance::Stops;
         match end {
-            Walked::Missing => Outcome {
-                holds: false,
-                cause: Some(CauseKind::Missing),
-            },
-            Walked::Inapplicable(misstep) => Outcome {
-                holds: stops,
-                cause: Some(misstep.into()),
-            },
+            Walked::Missing => Outcome { holds: false, cause: Some(CauseKind::Missing) },
+            Walked::Inapplicable(misstep) => Outcome { holds: stops, cause: Some(misstep.into()) },
             Walked::Found(value) => match operator.test(value, stance) {
-                Tested::Holds => Outcome {
-                    holds: true,
-                    cause: None,
-                },
-                Tested::Fails => Outcome {
-                    holds: false,
-                    cause: None,
-                },
-                Tested::Inapplicable => Outcome {
-                    holds: stops,
-                    cause: Some(CauseKind::Inapplicable(value.kind())),
-                },
+                Tested::Holds => Outcome { holds: true, cause: None },
+                Tested::Fails => Outcome { holds: false, cause: None },
+                Tested::Inapplicable => {
+                    Outcome { holds: stops, cause: Some(CauseKind::Inapplicable(value.kind())) }
+                }
             },
         }
     }
@@ -288,13 +232,7 @@ fn root_value(root: Root, facts: &Facts<'_>) -> RootValue {
         },
         Root::ServerName => caller.server.into(),
         Root::GrantLabel => caller.grant_label.into(),
-        Root::GrantTags => Value::Array(
-            caller
-                .grant_tags
-                .iter()
-                .map(|tag| tag.as_str().into())
-                .collect(),
-        ),
+        Root::GrantTags => Value::Array(caller.grant_tags.iter().map(|tag| tag.as_str().into()).collect()),
         Root::ClientName => match caller.client {
             Some(client) => client.into(),
             None => return RootValue::Missing,

@@ -54,26 +54,20 @@ pub(crate) enum Form {
     RateLimit(&'static Shape),
     /// The name of an operator.
     Operator,
+    /// `true` or `false`.
+    Boolean,
+    /// Something simple, or null for its absence.
+    Nullable,
     /// Anything.
     Any,
 }
 
 const fn required(name: &'static str, form: Form, about: &'static str) -> Field {
-    Field {
-        name,
-        required: true,
-        form,
-        about,
-    }
+    Field { name, required: true, form, about }
 }
 
-const fn optional(name: &'static str, form: Form, about: &'static str) -> Field {
-    Field {
-        name,
-        required: false,
-        form,
-        about,
-    }
+pub(crate) const fn optional(name: &'static str, form: Form, about: &'static str) -> Field {
+    Field { name, required: false, form, about }
 }
 
 pub(crate) const ACTIONS: &[&str] = &["allow", "deny", "approve", "require_approval"];
@@ -87,17 +81,9 @@ pub(crate) static DOCUMENT: Shape = Shape {
     name: "policy",
     about: "A Portcullis policy: which tools a grant may call and see, with which arguments, how often, and when a person is asked first.",
     fields: &[
-        required(
-            "version",
-            Form::Choice(&["1"]),
-            "The version of the language; only \"1\".",
-        ),
+        required("version", Form::Choice(&["1"]), "The version of the language; only \"1\"."),
         optional("description", Form::Text, "For people."),
-        required(
-            "default",
-            Form::Choice(DEFAULTS),
-            "What happens to a tool that no entry covers.",
-        ),
+        required("default", Form::Choice(DEFAULTS), "What happens to a tool that no entry covers."),
         optional(
             "mode",
             Form::Choice(&["enforce", "shadow"]),
@@ -118,27 +104,11 @@ pub(crate) static DOCUMENT: Shape = Shape {
             Form::Texts,
             "Names or globs of tools that are removed from lists and denied on call.",
         ),
-        optional(
-            "all_tools",
-            Form::Object(&ALL_TOOLS),
-            "Added to every call.",
-        ),
+        optional("all_tools", Form::Object(&ALL_TOOLS), "Added to every call."),
         optional("classes", Form::ByClass(&ENTRY), "Entries by risk class."),
-        optional(
-            "tools",
-            Form::Map(&ENTRY),
-            "Entries by tool name, or by glob.",
-        ),
-        optional(
-            "resources",
-            Form::Object(&ACCESS),
-            "Which resources may be read, by URI.",
-        ),
-        optional(
-            "prompts",
-            Form::Object(&ACCESS),
-            "Which prompts may be used, by name.",
-        ),
+        optional("tools", Form::Map(&ENTRY), "Entries by tool name, or by glob."),
+        optional("resources", Form::Object(&ACCESS), "Which resources may be read, by URI."),
+        optional("prompts", Form::Object(&ACCESS), "Which prompts may be used, by name."),
         optional(
             "server_requests",
             Form::Object(&SERVER_REQUESTS),
@@ -148,21 +118,10 @@ pub(crate) static DOCUMENT: Shape = Shape {
 };
 
 const REQUIRE: Field = optional("require", Form::Objects(&RULE), "Rules; each must hold.");
-const DENY_IF: Field = optional(
-    "deny_if",
-    Form::Objects(&RULE),
-    "Rules; any that holds denies.",
-);
-const APPROVE_IF: Field = optional(
-    "approve_if",
-    Form::Objects(&APPROVE_RULE),
-    "Rules; any that holds asks a person.",
-);
-const LIMITS: Field = optional(
-    "limits",
-    Form::Objects(&LIMIT),
-    "Limits on how often or how much.",
-);
+const DENY_IF: Field = optional("deny_if", Form::Objects(&RULE), "Rules; any that holds denies.");
+const APPROVE_IF: Field =
+    optional("approve_if", Form::Objects(&APPROVE_RULE), "Rules; any that holds asks a person.");
+const LIMITS: Field = optional("limits", Form::Objects(&LIMIT), "Limits on how often or how much.");
 const RATE_LIMIT_FIELD: Field = optional(
     "rate_limit",
     Form::RateLimit(&RATE_LIMIT),
@@ -211,15 +170,7 @@ static ENTRY: Shape = Shape {
 static ALL_TOOLS: Shape = Shape {
     name: "all_tools",
     about: "What is added to every call.",
-    fields: &[
-        REQUIRE,
-        DENY_IF,
-        APPROVE_IF,
-        LIMITS,
-        RATE_LIMIT_FIELD,
-        VALIDATE,
-        REDACT,
-    ],
+    fields: &[REQUIRE, DENY_IF, APPROVE_IF, LIMITS, RATE_LIMIT_FIELD, VALIDATE, REDACT],
 };
 
 const CONDITIONS: Field = required(
@@ -231,10 +182,7 @@ const CONDITIONS: Field = required(
 static RULE: Shape = Shape {
     name: "rule",
     about: "Conditions, and what to say when they decide.",
-    fields: &[
-        CONDITIONS,
-        optional("on_deny", Form::Text, "The message when this rule denies."),
-    ],
+    fields: &[CONDITIONS, optional("on_deny", Form::Text, "The message when this rule denies.")],
 };
 
 static APPROVE_RULE: Shape = Shape {
@@ -265,36 +213,16 @@ static LIMIT: Shape = Shape {
     name: "limit",
     about: "At most `max` in every window.",
     fields: &[
-        required(
-            "counter",
-            Form::Text,
-            "Name. The same name in one policy is the same counter.",
-        ),
+        required("counter", Form::Text, "Name. The same name in one policy is the same counter."),
         required(
             "window",
             Form::Window,
             "`second`, `minute`, `hour`, `day`, `week`, `month`; whole seconds; or a length such as \"15m\".",
         ),
-        required(
-            "max",
-            Form::Number,
-            "What is admitted in a window, 0 or more.",
-        ),
-        optional(
-            "scope",
-            Form::Choice(SCOPES),
-            "Whose calls are counted together; default `grant`.",
-        ),
-        optional(
-            "increment",
-            Form::Number,
-            "What a call adds, more than 0; default 1.",
-        ),
-        optional(
-            "increment_from",
-            Form::Text,
-            "An `args` path; what a call adds is the number there.",
-        ),
+        required("max", Form::Number, "What is admitted in a window, 0 or more."),
+        optional("scope", Form::Choice(SCOPES), "Whose calls are counted together; default `grant`."),
+        optional("increment", Form::Number, "What a call adds, more than 0; default 1."),
+        optional("increment_from", Form::Text, "An `args` path; what a call adds is the number there."),
         optional(
             "align",
             Form::Choice(&["sliding", "calendar"]),
@@ -310,11 +238,7 @@ static RATE_LIMIT: Shape = Shape {
     fields: &[
         required("max", Form::Number, "Calls that are admitted in a window."),
         required("window", Form::Window, "As in a limit."),
-        optional(
-            "scope",
-            Form::Choice(SCOPES),
-            "Whose calls are counted together; default `grant`.",
-        ),
+        optional("scope", Form::Choice(SCOPES), "Whose calls are counted together; default `grant`."),
         optional("on_deny", Form::Text, "The message when this limit denies."),
     ],
 };
@@ -362,11 +286,7 @@ impl Shape {
                 None => self.unknown(&member.key, &here, problems),
             }
         }
-        for field in self
-            .fields
-            .iter()
-            .filter(|field| field.required && !object.contains_key(field.name))
-        {
+        for field in self.fields.iter().filter(|field| field.required && !object.contains_key(field.name)) {
             problems.error(at, format!("required field `{}` is missing", field.name));
         }
     }
@@ -383,13 +303,7 @@ impl Shape {
 
 fn wrong_kind(value: &Value, wanted: &str, at: &Pointer, problems: &mut Problems) {
     let shown = shortened(value);
-    problems.error(
-        at,
-        format!(
-            "this must be {wanted}, not {} (`{shown}`)",
-            value.kind().with_article()
-        ),
-    );
+    problems.error(at, format!("this must be {wanted}, not {} (`{shown}`)", value.kind().with_article()));
 }
 
 /// The value as a message can show it.
@@ -406,6 +320,11 @@ impl Form {
     fn check(&self, value: &Value, at: &Pointer, problems: &mut Problems) {
         match self {
             Form::Any => {}
+            Form::Boolean => expect_kind(value, Kind::Boolean, at, problems),
+            Form::Nullable => {
+                let simple = [Kind::String, Kind::Number, Kind::Null];
+                check_kinds(value, &simple, "a string, a number or null", at, problems);
+            }
             Form::Text => expect_kind(value, Kind::String, at, problems),
             Form::Number => expect_kind(value, Kind::Number, at, problems),
             Form::Choice(choices) => check_choice(value, choices, at, problems),
@@ -413,14 +332,10 @@ impl Form {
                 expect_kind(value, Kind::String, at, problems);
             }),
             Form::Choices(choices) => {
-                each(value, at, problems, |value, at, problems| {
-                    check_choice(value, choices, at, problems)
-                });
+                each(value, at, problems, |value, at, problems| check_choice(value, choices, at, problems));
             }
             Form::Objects(shape) => {
-                each(value, at, problems, |value, at, problems| {
-                    shape.check(value, at, problems)
-                });
+                each(value, at, problems, |value, at, problems| shape.check(value, at, problems));
             }
             Form::Object(shape) => shape.check(value, at, problems),
             Form::Map(shape) => each_member(value, at, problems, |member, at, problems| {
@@ -431,16 +346,8 @@ impl Form {
                 shape.check(&member.value, at, problems);
             }),
             Form::Assignments => expect_kind(value, Kind::Object, at, problems),
-            Form::Window => check_kinds(
-                value,
-                &[Kind::String, Kind::Number],
-                "a window",
-                at,
-                problems,
-            ),
-            Form::RateLimit(shape) if value.kind() == Kind::Object => {
-                shape.check(value, at, problems)
-            }
+            Form::Window => check_kinds(value, &[Kind::String, Kind::Number], "a window", at, problems),
+            Form::RateLimit(shape) if value.kind() == Kind::Object => shape.check(value, at, problems),
             Form::RateLimit(_) => {
                 check_kinds(
                     value,
@@ -497,15 +404,10 @@ fn check_choice(value: &Value, choices: &[&str], at: &Pointer, problems: &mut Pr
     if value.as_str().is_some_and(|text| choices.contains(&text)) {
         return;
     }
-    let message = format!(
-        "`{}` is not one of {}",
-        shortened(value).trim_matches('"'),
-        listed(choices)
-    );
+    let message = format!("`{}` is not one of {}", shortened(value).trim_matches('"'), listed(choices));
     match value.as_str().and_then(|text| nearest(text, choices)) {
         _ if choices == ["1"] => {
-            let help =
-                "this portcullis reads policies of version \"1\" only, written with the quotes";
+            let help = "this portcullis reads policies of version \"1\" only, written with the quotes";
             problems.error_with_help(at, message, help);
         }
         Some(near) => problems.error_with_help(at, message, format!("did you mean `{near}`?")),
@@ -518,10 +420,7 @@ fn check_class(name: &str, at: &Pointer, problems: &mut Problems) {
         let help = nearest(name, &Class::NAMES).map(|near| format!("did you mean `{near}`?"));
         problems.error_at_key(
             at,
-            format!(
-                "unknown class `{name}`; known are {}",
-                listed(&Class::NAMES)
-            ),
+            format!("unknown class `{name}`; known are {}", listed(&Class::NAMES)),
             help,
         );
     }
@@ -534,10 +433,7 @@ fn check_operator(value: &Value, at: &Pointer, problems: &mut Problems) {
     if crate::operator::find(name).is_some() {
         return;
     }
-    let known: Vec<&str> = crate::operator::OPERATORS
-        .iter()
-        .map(|info| info.name)
-        .collect();
+    let known: Vec<&str> = crate::operator::OPERATORS.iter().map(|info| info.name).collect();
     let message = format!("unknown operator `{name}`; known are {}", listed(&known));
     match nearest(name, &known) {
         Some(near) => problems.error_with_help(at, message, format!("did you mean `{near}`?")),

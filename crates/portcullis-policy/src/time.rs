@@ -23,26 +23,20 @@ impl Time {
 
     /// Reads `2026-11-15T10:00:00Z`, with any offset and fraction.
     pub fn parse(text: &str) -> Result<Time, String> {
-        let timestamp: Timestamp = text.parse().map_err(|_| {
-            format!("`{text}` is not a point in time; write it like `2026-11-15T10:00:00Z`")
-        })?;
+        let timestamp: Timestamp = text
+            .parse()
+            .map_err(|_| format!("`{text}` is not a point in time; write it like `2026-11-15T10:00:00Z`"))?;
         Ok(Time(timestamp.as_microsecond()))
     }
 
     pub(crate) fn plus_seconds(self, seconds: u64) -> Time {
         let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
-        Time(
-            self.0
-                .saturating_add(seconds.saturating_mul(MICROSECONDS_PER_SECOND)),
-        )
+        Time(self.0.saturating_add(seconds.saturating_mul(MICROSECONDS_PER_SECOND)))
     }
 
     pub(crate) fn minus_seconds(self, seconds: u64) -> Time {
         let seconds = i64::try_from(seconds).unwrap_or(i64::MAX);
-        Time(
-            self.0
-                .saturating_sub(seconds.saturating_mul(MICROSECONDS_PER_SECOND)),
-        )
+        Time(self.0.saturating_sub(seconds.saturating_mul(MICROSECONDS_PER_SECOND)))
     }
 
     pub(crate) fn next(self) -> Time {
@@ -52,18 +46,12 @@ impl Time {
     /// Whole seconds from here to `later`, rounded up, at least 1.
     pub(crate) fn seconds_until(self, later: Time) -> u64 {
         let microseconds = later.0.saturating_sub(self.0).max(1);
-        u64::try_from(microseconds)
-            .unwrap_or(1)
-            .div_ceil(MICROSECONDS_PER_SECOND.unsigned_abs())
+        u64::try_from(microseconds).unwrap_or(1).div_ceil(MICROSECONDS_PER_SECOND.unsigned_abs())
     }
 
     /// As the calendar's crate has it; beyond the years it knows, its first or last instant.
     pub(crate) fn timestamp(self) -> Timestamp {
-        let edge = if self.0 < 0 {
-            Timestamp::MIN
-        } else {
-            Timestamp::MAX
-        };
+        let edge = if self.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
         Timestamp::from_microsecond(self.0).unwrap_or(edge)
     }
 

@@ -62,36 +62,22 @@ impl Trace for Notes {
         let result = rule.evaluate(facts, stance, |condition, outcome| {
             conditions.push(condition_look(condition, outcome));
         });
-        let outcome = if result.holds {
-            "holds"
-        } else {
-            "does not hold"
-        };
-        self.looks.push(Look {
-            pointer: rule.pointer.to_string(),
-            outcome: outcome.to_owned(),
-            conditions,
-        });
+        let outcome = if result.holds { "holds" } else { "does not hold" };
+        self.looks.push(Look { pointer: rule.pointer.to_string(), outcome: outcome.to_owned(), conditions });
         result
     }
 }
 
 impl Look {
     pub(crate) fn at(pointer: &str, outcome: impl Into<String>) -> Look {
-        Look {
-            pointer: pointer.to_owned(),
-            outcome: outcome.into(),
-            conditions: Vec::new(),
-        }
+        Look { pointer: pointer.to_owned(), outcome: outcome.into(), conditions: Vec::new() }
     }
 }
 
 fn condition_look(condition: &Condition, outcome: Outcome) -> ConditionLook {
     let words = match outcome.cause {
         Some(CauseKind::Missing) => "path missing",
-        Some(CauseKind::NoObject(_) | CauseKind::NoArray(_) | CauseKind::ClassUnknown) => {
-            "path inapplicable"
-        }
+        Some(CauseKind::NoObject(_) | CauseKind::NoArray(_) | CauseKind::ClassUnknown) => "path inapplicable",
         Some(CauseKind::Inapplicable(_)) => "operator inapplicable",
         None if outcome.holds => "holds",
         None => "does not hold",

@@ -88,13 +88,8 @@ impl Verdict {
     }
 
     pub(crate) fn approve(rule: &Arc<str>, question: Option<&str>) -> Verdict {
-        let message = question
-            .unwrap_or("This call needs a person's approval.")
-            .to_owned();
-        Verdict {
-            effect: Effect::Approve,
-            ..Verdict::deny(rule.clone(), message)
-        }
+        let message = question.unwrap_or("This call needs a person's approval.").to_owned();
+        Verdict { effect: Effect::Approve, ..Verdict::deny(rule.clone(), message) }
     }
 
     /// The denial for a call that does not fit: also for one that fitted when it was looked at, and not
@@ -106,26 +101,15 @@ impl Verdict {
         let reason = reason.map_or("Limit reached.", String::as_str);
         let message = match over.retry_after_s {
             Some(seconds) => format!("{reason} Try again in {seconds} s."),
-            None => format!(
-                "{reason} A retry cannot help: this call alone is more than a limit admits."
-            ),
+            None => format!("{reason} A retry cannot help: this call alone is more than a limit admits."),
         };
         let retryable = over.retry_after_s.is_some();
-        Verdict {
-            retryable,
-            retry_after_s: over.retry_after_s,
-            ..Verdict::deny(rule, message)
-        }
+        Verdict { retryable, retry_after_s: over.retry_after_s, ..Verdict::deny(rule, message) }
     }
 
     /// As shadow mode reports it.
     pub(crate) fn in_shadow(self, obligations: Obligations) -> Verdict {
         let would = (self.effect != Effect::Allow).then_some(self.effect);
-        Verdict {
-            effect: Effect::Allow,
-            would,
-            obligations,
-            ..self
-        }
+        Verdict { effect: Effect::Allow, would, obligations, ..self }
     }
 }

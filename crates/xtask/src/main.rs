@@ -1,3 +1,59 @@
-//! Tasks.
+//! The project's own tasks, run as `cargo xtask TASK`: what CI runs, and what a person runs before.
+//!
+//! Nothing here is part of the product, and no other crate may depend on it.
+#![expect(
+    clippy::print_stdout,
+    clippy::print_stderr,
+    reason = "a task speaks to the person at the terminal, and has no other output"
+)]
 
-fn main() {}
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+
+mod bench;
+mod ci;
+mod docs;
+mod fuzz_policy;
+mod process;
+mod tidy;
+mod workspace;
+
+/// The project's own tasks.
+#[derive(Parser)]
+#[command(name = "cargo xtask", bin_name = "cargo xtask")]
+struct Arguments {
+    #[command(subcommand)]
+    task: Task,
+}
+
+#[derive(Subcommand)]
+enum Task {
+    /// Everything a change must pass: format, clippy, tidy, tests, policy tests, docs
+    Ci,
+    /// The project's own rules: crate arrows, purity, sizes, names, links, generated documents
+    Tidy,
+    /// Write the generated documents under `docs/reference/` anew
+    Docs,
+    /// Compare the engine with the oracle on many random policies, in release
+    FuzzPolicy(fuzz_policy::Arguments),
+    /// Run the benchmarks, and count a decision's instructions where valgrind is installed
+    Bench(bench::Arguments),
+}
+
+fn main() -> ExitCode {
+    let outcome = match Arguments::parse().task {
+        Task::Ci => ci::run(),
+        Task::Tidy => workspace::build_product().and_then(|product| tidy::run(&product)),
+        Task::Docs => workspace::build_product().and_then(|product| docs::write(&product)),
+        Task::FuzzPolicy(arguments) => fuzz_policy::run(&arguments),
+        Task::Bench(arguments) => bench::run(&arguments),
+    };
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(error) => {
+            eprintln!("error: {error:#}");
+            ExitCode::FAILURE
+        }
+    }
+}

@@ -20,9 +20,7 @@ fn any_value() -> impl Strategy<Value = Value> {
             prop::collection::vec((any::<String>(), inner), 0..24).prop_map(|members| {
                 members
                     .into_iter()
-                    .fold(Object::new(), |object, (key, value)| {
-                        object.with(&key, value)
-                    })
+                    .fold(Object::new(), |object, (key, value)| object.with(&key, value))
                     .into()
             }),
         ]

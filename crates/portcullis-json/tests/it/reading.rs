@@ -9,12 +9,7 @@ fn read(text: &str) -> Result<Value, portcullis_json::Fault> {
 #[track_caller]
 fn refused(bytes: &[u8], kind: FaultKind, offset: usize) {
     let fault = parse(bytes, &Limits::document()).expect_err("must be refused");
-    assert_eq!(
-        (fault.kind, fault.offset),
-        (kind, offset),
-        "{}",
-        String::from_utf8_lossy(bytes)
-    );
+    assert_eq!((fault.kind, fault.offset), (kind, offset), "{}", String::from_utf8_lossy(bytes));
 }
 
 #[test]
@@ -88,9 +83,7 @@ fn what_json_has_not_is_refused() {
 
 #[test]
 fn a_key_that_stands_twice_is_found_at_any_depth_and_spelling() {
-    let key = |key: &str| FaultKind::DuplicateKey {
-        key: key.to_owned(),
-    };
+    let key = |key: &str| FaultKind::DuplicateKey { key: key.to_owned() };
     refused(br#"{"a":1,"a":1}"#, key("a"), 7);
     refused(br#"{"x":[{"name":1,"\u006eame":2}]}"#, key("name"), 16);
     refused(br#"{"":1,"":2}"#, key(""), 6);
@@ -120,20 +113,11 @@ fn bytes_that_readers_understand_differently_are_refused() {
 
 #[test]
 fn size_depth_and_numbers_are_bounded() {
-    let limits = Limits {
-        bytes_max: 10,
-        depth_max: 3,
-    };
+    let limits = Limits { bytes_max: 10, depth_max: 3 };
     assert!(parse(b"[[[1]]]", &limits).is_ok());
     let fault = parse(b"[[[[1]]]]", &limits).unwrap_err();
-    assert_eq!(
-        (fault.kind, fault.offset),
-        (FaultKind::TooDeep { depth_max: 3 }, 3)
-    );
-    assert_eq!(
-        parse(b"           ", &limits).unwrap_err().kind,
-        FaultKind::TooLarge { bytes_max: 10 }
-    );
+    assert_eq!((fault.kind, fault.offset), (FaultKind::TooDeep { depth_max: 3 }, 3));
+    assert_eq!(parse(b"           ", &limits).unwrap_err().kind, FaultKind::TooLarge { bytes_max: 10 });
     // Siblings are no depth.
     assert!(parse(b"[[],[],[]]", &limits).is_ok());
 
@@ -143,11 +127,7 @@ fn size_depth_and_numbers_are_bounded() {
     assert!(read(&format!("0.{}", "9".repeat(400))).is_err());
     assert!(read("1e400").is_ok() && read("1e-400").is_ok() && read("1e0400").is_ok());
     for text in ["1e401", "1e-401", "1e99999999999999999999"] {
-        assert_eq!(
-            read(text).unwrap_err().kind,
-            FaultKind::NumberTooLarge,
-            "{text}"
-        );
+        assert_eq!(read(text).unwrap_err().kind, FaultKind::NumberTooLarge, "{text}");
     }
 }
 
@@ -172,10 +152,7 @@ fn numbers_are_equal_by_value_and_keep_their_spelling() {
 fn line_and_column_count_from_one_in_characters() {
     let source = "{\n  \"é\": x\n}";
     let fault = read(source).unwrap_err();
-    assert_eq!(
-        Place::of(source.as_bytes(), fault.offset),
-        Place { line: 2, column: 8 }
-    );
+    assert_eq!(Place::of(source.as_bytes(), fault.offset), Place { line: 2, column: 8 });
     assert_eq!(Place::of(b"", 0), Place { line: 1, column: 1 });
 }
 
@@ -186,22 +163,13 @@ fn positions_point_at_keys_and_values() {
     let positions = Positions::of(source);
     let at = |pointer: &Pointer| {
         let position = positions.find(&value, pointer);
-        (
-            position.key.map(|range| &source[range]),
-            &source[position.value],
-        )
+        (position.key.map(|range| &source[range]), &source[position.value])
     };
     let root = Pointer::root();
     assert_eq!(at(&root), (None, source.trim()));
-    assert_eq!(
-        at(&root.key("a").index(1).key("b~/c")),
-        (Some(r#""b~/c""#), r#""x\"y""#)
-    );
+    assert_eq!(at(&root.key("a").index(1).key("b~/c")), (Some(r#""b~/c""#), r#""x\"y""#));
     assert_eq!(at(&root.key("d")), (Some("\"d\""), "true"));
     assert_eq!(at(&root.key("a").index(0)), (None, "1"));
     // A missing key is shown at the object that should have it.
-    assert_eq!(
-        at(&root.key("a").index(1).key("zz")),
-        (None, r#"{"b~/c": "x\"y"}"#)
-    );
+    assert_eq!(at(&root.key("a").index(1).key("zz")), (None, r#"{"b~/c": "x\"y"}"#));
 }

@@ -15,9 +15,7 @@ fn compact_text_keeps_order_and_spelling() {
 #[test]
 fn pretty_text_breaks_only_what_does_not_fit() {
     let long = "x".repeat(90);
-    let value = read(&format!(
-        r#"{{"a":[1,2],"b":{{}},"c":["{long}",{{"d":1}}]}}"#
-    ));
+    let value = read(&format!(r#"{{"a":[1,2],"b":{{}},"c":["{long}",{{"d":1}}]}}"#));
     let expected = format!(
         "{{\n  \"a\": [1, 2],\n  \"b\": {{}},\n  \"c\": [\n    \"{long}\",\n    {{\"d\": 1}}\n  ]\n}}\n"
     );
@@ -27,20 +25,12 @@ fn pretty_text_breaks_only_what_does_not_fit() {
 
 #[test]
 fn equal_values_have_equal_digests_and_only_those() {
-    let same = [
-        r#"{"a":7,"b":[1.0]}"#,
-        r#"{"b":[1],"a":7.0}"#,
-        r#"{ "b":[1e0], "a":70e-1}"#,
-    ];
+    let same = [r#"{"a":7,"b":[1.0]}"#, r#"{"b":[1],"a":7.0}"#, r#"{ "b":[1e0], "a":70e-1}"#];
     for text in same {
         assert_eq!(canonical(&read(text)), r#"{"a":7,"b":[1]}"#);
         assert_eq!(digest(&read(text)), digest(&read(same[0])));
     }
-    for other in [
-        r#"{"a":"7","b":[1]}"#,
-        r#"{"a":7,"b":[1,1]}"#,
-        r#"{"a":7,"B":[1]}"#,
-    ] {
+    for other in [r#"{"a":"7","b":[1]}"#, r#"{"a":7,"b":[1,1]}"#, r#"{"a":7,"B":[1]}"#] {
         assert_ne!(digest(&read(other)), digest(&read(same[0])));
     }
 }

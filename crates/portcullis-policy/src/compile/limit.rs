@@ -18,31 +18,15 @@ pub(super) fn limits(
     zone: &TimeZone,
     problems: &mut Problems,
 ) -> Vec<LimitEntry> {
-    let elements = object
-        .get("limits")
-        .and_then(Value::as_array)
-        .unwrap_or_default();
-    let indexed = elements
-        .iter()
-        .enumerate()
-        .filter_map(|(index, element)| Some((index, element.as_object()?)));
-    indexed
-        .filter_map(|(index, limit)| one(limit, &at.key("limits").index(index), zone, problems))
-        .collect()
+    let elements = object.get("limits").and_then(Value::as_array).unwrap_or_default();
+    let indexed =
+        elements.iter().enumerate().filter_map(|(index, element)| Some((index, element.as_object()?)));
+    indexed.filter_map(|(index, limit)| one(limit, &at.key("limits").index(index), zone, problems)).collect()
 }
 
-fn one(
-    object: &Object,
-    at: &Pointer,
-    zone: &TimeZone,
-    problems: &mut Problems,
-) -> Option<LimitEntry> {
-    let length = object
-        .get("window")
-        .and_then(|value| window(value, &at.key("window"), problems));
-    let max = object
-        .get("max")
-        .and_then(|value| not_negative(value, "max", &at.key("max"), problems));
+fn one(object: &Object, at: &Pointer, zone: &TimeZone, problems: &mut Problems) -> Option<LimitEntry> {
+    let length = object.get("window").and_then(|value| window(value, &at.key("window"), problems));
+    let max = object.get("max").and_then(|value| not_negative(value, "max", &at.key("max"), problems));
     let amount = amount(object, at, problems);
     let alignment = alignment(object, length?, at, problems)?;
     let counter = text(object, "counter")?;
@@ -55,11 +39,7 @@ fn one(
         limit: Limit {
             pointer: at.as_str().into(),
             window: with_zone(alignment, zone),
-            sentence: sentence(
-                matches!(amount, Some(Amount::Fixed(_))),
-                max.as_ref()?,
-                length?,
-            ),
+            sentence: sentence(matches!(amount, Some(Amount::Fixed(_))), max.as_ref()?, length?),
             max: max?,
             on_deny: text(object, "on_deny").map(str::to_owned),
         }
@@ -82,29 +62,20 @@ pub(super) fn rate_limit(
     let value = object.get("rate_limit")?;
     let (max, length, details) = match value {
         Value::String(text) => {
-            let (max, length) = short_form(text)
-                .map_err(|message| problems.error(&at, message))
-                .ok()?;
+            let (max, length) = short_form(text).map_err(|message| problems.error(&at, message)).ok()?;
             (max, length, &empty)
         }
         Value::Object(object) => {
-            let length = object
-                .get("window")
-                .and_then(|value| window(value, &at.key("window"), problems));
-            let max = object
-                .get("max")
-                .and_then(|value| not_negative(value, "max", &at.key("max"), problems));
+            let length = object.get("window").and_then(|value| window(value, &at.key("window"), problems));
+            let max =
+                object.get("max").and_then(|value| not_negative(value, "max", &at.key("max"), problems));
             (max?, length?, object)
         }
         _ => return None,
     };
-    let alignment = Alignment::Sliding {
-        seconds: length.seconds,
-    };
+    let alignment = Alignment::Sliding { seconds: length.seconds };
     Some(LimitEntry {
-        counter: counter.map_or(CounterName::CalledTool, |name| {
-            CounterName::Fixed(name.to_owned())
-        }),
+        counter: counter.map_or(CounterName::CalledTool, |name| CounterName::Fixed(name.to_owned())),
         scope: scope(details),
         amount: Amount::Fixed(Decimal::ONE),
         limit: Limit {
@@ -126,39 +97,27 @@ fn short_form(text: &str) -> Result<(Decimal, WindowLength), String> {
         .map(|number| number.decimal())
         .filter(|max| !max.is_negative())
         .ok_or_else(wrong)?;
-    let length = match window.parse::<u64>() {
-        Ok(seconds) if window.bytes().all(|byte| byte.is_ascii_digit()) => {
-            WindowLength::from_seconds(seconds)?
-        }
-        _ => WindowLength::parse(window)?,
+    let is_seconds = !window.is_empty() && window.bytes().all(|byte| byte.is_ascii_digit());
+    let length = match window.parse() {
+        Ok(seconds) if is_seconds => WindowLength::from_seconds(seconds),
+        _ => WindowLength::parse(window),
     };
-    Ok((max, length))
+    length.map(|length| (max, length)).map_err(|message| format!("{}: {message}", wrong()))
 }
 
 fn window(value: &Value, at: &Pointer, problems: &mut Problems) -> Option<WindowLength> {
     let length = match value {
         Value::String(text) => WindowLength::parse(text),
-        Value::Number(number) => match number
-            .as_i64()
-            .and_then(|seconds| u64::try_from(seconds).ok())
-        {
+        Value::Number(number) => match number.as_i64().and_then(|seconds| u64::try_from(seconds).ok()) {
             Some(seconds) => WindowLength::from_seconds(seconds),
-            None => Err(format!(
-                "`{}` is not a window in whole seconds",
-                number.spelling()
-            )),
+            None => Err(format!("`{}` is not a window in whole seconds", number.spelling())),
         },
         _ => return None,
     };
     length.map_err(|message| problems.error(at, message)).ok()
 }
 
-fn not_negative(
-    value: &Value,
-    name: &str,
-    at: &Pointer,
-    problems: &mut Problems,
-) -> Option<Decimal> {
+fn not_negative(value: &Value, name: &str, at: &Pointer, problems: &mut Problems) -> Option<Decimal> {
     let decimal = value.as_number()?.decimal();
     if decimal.is_negative() {
         problems.error(at, format!("`{name}` must be 0 or more, not `{value}`"));
@@ -192,10 +151,7 @@ fn amount(object: &Object, at: &Pointer, problems: &mut Problems) -> Option<Amou
     };
     let decimal = fixed.as_number()?.decimal();
     if decimal <= Decimal::ZERO {
-        problems.error(
-            &at.key("increment"),
-            format!("`increment` must be more than 0, not `{fixed}`"),
-        );
+        problems.error(&at.key("increment"), format!("`increment` must be more than 0, not `{fixed}`"));
         return None;
     }
     Some(Amount::Fixed(decimal))
@@ -204,9 +160,7 @@ fn amount(object: &Object, at: &Pointer, problems: &mut Problems) -> Option<Amou
 fn increment_path(text: &str) -> Result<Path, String> {
     let path = Path::parse(text)?;
     if path.root != Root::Args {
-        return Err(format!(
-            "`{text}` cannot be counted; `increment_from` takes an `args` path"
-        ));
+        return Err(format!("`{text}` cannot be counted; `increment_from` takes an `args` path"));
     }
     Ok(path)
 }
@@ -218,19 +172,13 @@ fn alignment(
     problems: &mut Problems,
 ) -> Option<Alignment> {
     if text(object, "align") != Some("calendar") {
-        return Some(Alignment::Sliding {
-            seconds: length.seconds,
-        });
+        return Some(Alignment::Sliding { seconds: length.seconds });
     }
     match length.unit {
         Some(unit) => Some(Alignment::Calendar { unit }),
         None => {
             let help = "write the window as `second`, `minute`, `hour`, `day`, `week` or `month`";
-            problems.error_with_help(
-                &at.key("align"),
-                "`calendar` goes with named windows only",
-                help,
-            );
+            problems.error_with_help(&at.key("align"), "`calendar` goes with named windows only", help);
             None
         }
     }
@@ -239,10 +187,7 @@ fn alignment(
 fn with_zone(alignment: Alignment, zone: &TimeZone) -> Window {
     match alignment {
         Alignment::Sliding { seconds } => Window::Sliding { seconds },
-        Alignment::Calendar { unit } => Window::Calendar {
-            unit,
-            zone: zone.clone(),
-        },
+        Alignment::Calendar { unit } => Window::Calendar { unit, zone: zone.clone() },
     }
 }
 
@@ -263,27 +208,12 @@ fn sentence(counts_calls: bool, max: &Decimal, length: WindowLength) -> String {
 /// Limits that name the same counter must agree on whose it is and how far back it looks.
 pub(super) fn check_shared_counters(policy: &Policy, problems: &mut Problems) {
     let mut seen: HashMap<String, (&LimitEntry, String)> = HashMap::new();
-    let classes = policy
-        .classes
-        .iter()
-        .flatten()
-        .map(|(_, entry)| (None, entry));
-    let tools = policy
-        .document
-        .get("tools")
-        .and_then(Value::as_object)
-        .into_iter()
-        .flatten();
-    let named = tools.filter_map(|member| {
-        Some((
-            Some(member.key.as_str()),
-            policy.tools.find_key(&member.key)?,
-        ))
-    });
-    let entries: Vec<(Option<&str>, &Entry)> = std::iter::once((None, &policy.all_tools))
-        .chain(classes)
-        .chain(named)
-        .collect();
+    let classes = policy.classes.iter().flatten().map(|(_, entry)| (None, entry));
+    let tools = policy.document.get("tools").and_then(Value::as_object).into_iter().flatten();
+    let named =
+        tools.filter_map(|member| Some((Some(member.key.as_str()), policy.tools.find_key(&member.key)?)));
+    let entries: Vec<(Option<&str>, &Entry)> =
+        std::iter::once((None, &policy.all_tools)).chain(classes).chain(named).collect();
     for (tool, entry) in entries {
         for limit in &entry.limits {
             let name = match (&limit.counter, tool) {
@@ -314,12 +244,9 @@ fn disagree(name: &str, first: &str, second: &str, problems: &mut Problems) {
     let at = second
         .split('/')
         .skip(1)
-        .fold(Pointer::root(), |pointer, step| {
-            pointer.key(&step.replace("~1", "/").replace("~0", "~"))
-        });
-    let message = format!(
-        "the counter `{name}` is also used by `{first}`, with another scope, align or window"
-    );
+        .fold(Pointer::root(), |pointer, step| pointer.key(&step.replace("~1", "/").replace("~0", "~")));
+    let message =
+        format!("the counter `{name}` is also used by `{first}`, with another scope, align or window");
     problems.error_with_help(
         &at,
         message,

@@ -10,10 +10,7 @@ pub(super) fn resource(policy: &Policy, uri: &str, trace: &mut impl Trace) -> Ve
         Some(uri) => judge(&policy.resources, "resources", &uri, trace),
         None => {
             trace.note(|| Look::at("(malformed uri)", "the URI has dot segments"));
-            Verdict::deny(
-                "(malformed uri)",
-                "The URI has dot segments; write the path without `.` and `..`.",
-            )
+            Verdict::deny("(malformed uri)", "The URI has dot segments; write the path without `.` and `..`.")
         }
     };
     under_mode(policy, verdict)
@@ -23,11 +20,7 @@ pub(super) fn prompt(policy: &Policy, name: &str, trace: &mut impl Trace) -> Ver
     under_mode(policy, judge(&policy.prompts, "prompts", name, trace))
 }
 
-pub(super) fn server_request(
-    policy: &Policy,
-    request: ServerRequest,
-    trace: &mut impl Trace,
-) -> Verdict {
+pub(super) fn server_request(policy: &Policy, request: ServerRequest, trace: &mut impl Trace) -> Verdict {
     let pointer = format!("/server_requests/{}", request.name());
     let [sampling, elicitation, roots] = policy.server_requests;
     let answer = match request {
@@ -38,25 +31,17 @@ pub(super) fn server_request(
     let verdict = match answer {
         Some(Action::Allow) => Verdict::allow(Obligations::default()),
         Some(Action::Approve) => Verdict::approve(&pointer.as_str().into(), None),
-        Some(Action::Deny) => Verdict::deny(
-            pointer.as_str(),
-            "The policy denies this request of the server.",
-        ),
-        None => Verdict::deny(
-            "(default deny)",
-            "The policy does not speak of this request of the server.",
-        ),
+        Some(Action::Deny) => {
+            Verdict::deny(pointer.as_str(), "The policy denies this request of the server.")
+        }
+        None => Verdict::deny("(default deny)", "The policy does not speak of this request of the server."),
     };
     trace.note(|| Look::at(&pointer, verdict.effect.name()));
     under_mode(policy, verdict)
 }
 
 fn under_mode(policy: &Policy, verdict: Verdict) -> Verdict {
-    if policy.is_shadow() {
-        verdict.in_shadow(Obligations::default())
-    } else {
-        verdict
-    }
+    if policy.is_shadow() { verdict.in_shadow(Obligations::default()) } else { verdict }
 }
 
 /// A `deny` glob that matches denies; else an `allow` glob allows; else the default.
@@ -69,12 +54,7 @@ fn judge(access: &Access, section: &str, name: &str, trace: &mut impl Trace) -> 
         }
     }
     let allowed = access.allow.iter().any(|glob| glob.matches(name));
-    trace.note(|| {
-        Look::at(
-            &format!("/{section}/allow"),
-            if allowed { "matches" } else { "does not match" },
-        )
-    });
+    trace.note(|| Look::at(&format!("/{section}/allow"), if allowed { "matches" } else { "does not match" }));
     if allowed || access.default == Default::Allow {
         return Verdict::allow(Obligations::default());
     }
@@ -95,20 +75,13 @@ fn normalised(uri: &str) -> Option<String> {
         return None;
     }
     let slashes = if rest.starts_with("//") { "//" } else { "" };
-    let scheme = scheme.map_or(String::new(), |scheme| {
-        format!("{}:", scheme.to_ascii_lowercase())
-    });
-    Some(format!(
-        "{scheme}{slashes}{}{path}",
-        lower_case_host(authority)
-    ))
+    let scheme = scheme.map_or(String::new(), |scheme| format!("{}:", scheme.to_ascii_lowercase()));
+    Some(format!("{scheme}{slashes}{}{path}", lower_case_host(authority)))
 }
 
 fn is_scheme(text: &str) -> bool {
     text.starts_with(|first: char| first.is_ascii_alphabetic())
-        && text
-            .chars()
-            .all(|character| character.is_ascii_alphanumeric() || "+-.".contains(character))
+        && text.chars().all(|character| character.is_ascii_alphanumeric() || "+-.".contains(character))
 }
 
 /// User info keeps its case: servers may tell it apart.
@@ -120,18 +93,9 @@ fn lower_case_host(authority: &str) -> String {
 }
 
 fn has_dot_segments(path: &str) -> bool {
-    let path = path
-        .split(['?', '#'])
-        .next()
-        .unwrap_or(path)
-        .to_ascii_lowercase();
-    let plain = path
-        .replace("%2e", ".")
-        .replace("%2f", "/")
-        .replace("%5c", "\\");
-    plain
-        .split(['/', '\\'])
-        .any(|segment| segment == "." || segment == "..")
+    let path = path.split(['?', '#']).next().unwrap_or(path).to_ascii_lowercase();
+    let plain = path.replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
+    plain.split(['/', '\\']).any(|segment| segment == "." || segment == "..")
 }
 
 #[cfg(test)]
@@ -142,10 +106,7 @@ mod tests {
     fn scheme_and_host_lose_their_case_and_dots_are_refused() {
         for (uri, expected) in [
             ("FILE:///Srv/X", Some("file:///Srv/X")),
-            (
-                "HTTP://User@HOST.Example/Path?Q",
-                Some("http://User@host.example/Path?Q"),
-            ),
+            ("HTTP://User@HOST.Example/Path?Q", Some("http://User@host.example/Path?Q")),
             ("pharo://Classes/Object", Some("pharo://classes/Object")),
             ("urn:ISBN:1", Some("urn:ISBN:1")),
             ("plain", Some("plain")),

@@ -29,11 +29,7 @@ pub(super) fn decide(
     let verdict = match steps(policy, call, caller, counters, trace) {
         Ok(verdict) | Err(verdict) => verdict,
     };
-    if policy.is_shadow() {
-        verdict.in_shadow(shadow_obligations(policy, call, caller))
-    } else {
-        verdict
-    }
+    if policy.is_shadow() { verdict.in_shadow(shadow_obligations(policy, call, caller)) } else { verdict }
 }
 
 /// INVARIANT: list equals call. A tool is listed by the same steps 2 to 4 that a call of it goes through.
@@ -51,11 +47,7 @@ pub(super) fn decide_listing(
             Err(verdict) => verdict,
         },
     };
-    if policy.is_shadow() {
-        verdict.in_shadow(Obligations::default())
-    } else {
-        verdict
-    }
+    if policy.is_shadow() { verdict.in_shadow(Obligations::default()) } else { verdict }
 }
 
 /// The first step that ends it ends it; `Err` is how a step does that.
@@ -76,13 +68,7 @@ fn steps(
     // 6. Everything after this sees the forced values.
     let (arguments, set) = forced(entry, call.arguments, trace)?;
     let judged = arguments.as_ref().unwrap_or(call.arguments);
-    let facts = Facts {
-        tool: call.tool,
-        class: call.class,
-        arguments: judged,
-        caller,
-        zone: &policy.zone,
-    };
+    let facts = Facts { tool: call.tool, class: call.class, arguments: judged, caller, zone: &policy.zone };
     // 7. Arguments that do not fit the tool's schema are not worth judging.
     valid(parts, call, judged, trace)?;
     // 8 and 9. The rules, the entry's before those of all tools.
@@ -97,28 +83,16 @@ fn steps(
     let redact = parts
         .into_iter()
         .flatten()
-        .fold(<_>::default(), |all: crate::Detectors, part| {
-            all.union(part.redact)
-        });
+        .fold(<_>::default(), |all: crate::Detectors, part| all.union(part.redact));
     // 11. A person is asked last, when everything else agrees.
     if !call.approved
         && let Some(mut question) = needs_approval(parts, &facts, trace)
     {
-        question.obligations = Obligations {
-            arguments,
-            set,
-            redact,
-            charges: Vec::new(),
-        };
+        question.obligations = Obligations { arguments, set, redact, charges: Vec::new() };
         return Err(question);
     }
     // 12 and 13. The caller reserves the charges before anything leaves.
-    Ok(Verdict::allow(Obligations {
-        arguments,
-        set,
-        redact,
-        charges,
-    }))
+    Ok(Verdict::allow(Obligations { arguments, set, redact, charges }))
 }
 
 /// The entry and `all_tools`, in the order in which they are looked at.
@@ -127,20 +101,13 @@ type Parts<'p> = [Option<&'p Entry>; 2];
 fn not_hidden(policy: &Policy, tool: &str, trace: &mut impl Trace) -> Result<(), Verdict> {
     let hidden = policy.hide.find(tool).is_some();
     trace.note(|| Look::at("/hide", if hidden { "matches" } else { "does not match" }));
-    if hidden {
-        Err(Verdict::deny("(hidden)", format!("Unknown tool: {tool}")))
-    } else {
-        Ok(())
-    }
+    if hidden { Err(Verdict::deny("(hidden)", format!("Unknown tool: {tool}"))) } else { Ok(()) }
 }
 
 fn find_entry<'p>(policy: &'p Policy, tool: &str, class: Option<Class>) -> Option<&'p Entry> {
     policy.tools.find(tool).or_else(|| {
         let classes = policy.classes.as_ref()?;
-        classes
-            .iter()
-            .find(|(of, _)| Some(*of) == class)
-            .map(|(_, entry)| entry)
+        classes.iter().find(|(of, _)| Some(*of) == class).map(|(_, entry)| entry)
     })
 }
 
@@ -156,24 +123,13 @@ fn chosen_entry<'p>(
         return Ok(Some(entry));
     }
     if policy.classes.is_some() && class.is_none() {
-        trace.note(|| {
-            Look::at(
-                "(class unknown)",
-                "no entry, and the tool's class is not known",
-            )
-        });
-        return Err(Verdict::deny(
-            "(class unknown)",
-            "No rule names this tool, and its class is not known.",
-        ));
+        trace.note(|| Look::at("(class unknown)", "no entry, and the tool's class is not known"));
+        return Err(Verdict::deny("(class unknown)", "No rule names this tool, and its class is not known."));
     }
     trace.note(|| Look::at("/default", "no entry covers this tool"));
     match policy.default {
         Default::Allow => Ok(None),
-        Default::Deny => Err(Verdict::deny(
-            "(default deny)",
-            "No rule of the policy allows this tool.",
-        )),
+        Default::Deny => Err(Verdict::deny("(default deny)", "No rule of the policy allows this tool.")),
     }
 }
 
@@ -181,10 +137,7 @@ fn action_allows(entry: Option<&Entry>, trace: &mut impl Trace) -> Result<(), Ve
     match entry {
         Some(entry) if entry.action == Action::Deny => {
             trace.note(|| Look::at(&entry.action_pointer, "denies"));
-            let reason = entry
-                .reason
-                .as_deref()
-                .unwrap_or("The policy denies this tool.");
+            let reason = entry.reason.as_deref().unwrap_or("The policy denies this tool.");
             Err(Verdict::deny(entry.action_pointer.clone(), reason))
         }
         _ => Ok(()),
@@ -202,14 +155,7 @@ fn forced(
     match set::apply(&entry.set, arguments) {
         Ok(changed) => {
             trace.note(|| Look::at(&entry.set_pointer, "applied"));
-            Ok((
-                Some(changed),
-                entry
-                    .set
-                    .iter()
-                    .map(|assignment| assignment.path.to_string())
-                    .collect(),
-            ))
+            Ok((Some(changed), entry.set.iter().map(|assignment| assignment.path.to_string()).collect()))
         }
         Err(path) => {
             trace.note(|| Look::at(&entry.set_pointer, format!("`{path}` cannot be set")));
@@ -227,17 +173,8 @@ fn valid(
     arguments: &Value,
     trace: &mut impl Trace,
 ) -> Result<(), Verdict> {
-    let strictest = parts
-        .into_iter()
-        .flatten()
-        .map(|part| part.validate)
-        .max()
-        .unwrap_or(Validate::Off);
-    let Some(part) = parts
-        .into_iter()
-        .flatten()
-        .find(|part| part.validate == strictest)
-    else {
+    let strictest = parts.into_iter().flatten().map(|part| part.validate).max().unwrap_or(Validate::Off);
+    let Some(part) = parts.into_iter().flatten().find(|part| part.validate == strictest) else {
         return Ok(());
     };
     if strictest == Validate::Off {
@@ -254,42 +191,23 @@ fn valid(
         }
     };
     trace.note(|| Look::at(&part.validate_pointer, message.unwrap_or("satisfied")));
-    message.map_or(Ok(()), |message| {
-        Err(Verdict::deny(part.validate_pointer.clone(), message))
-    })
+    message.map_or(Ok(()), |message| Err(Verdict::deny(part.validate_pointer.clone(), message)))
 }
 
 fn required(rule: &Rule, facts: &Facts<'_>, trace: &mut impl Trace) -> Result<(), Verdict> {
     let outcome = trace.rule(rule, facts, Stance::Admits);
-    if outcome.holds {
-        Ok(())
-    } else {
-        Err(denied_by(rule, outcome.cause))
-    }
+    if outcome.holds { Ok(()) } else { Err(denied_by(rule, outcome.cause)) }
 }
 
 fn not_denied(rule: &Rule, facts: &Facts<'_>, trace: &mut impl Trace) -> Result<(), Verdict> {
     let outcome = trace.rule(rule, facts, Stance::Stops);
-    if outcome.holds {
-        Err(denied_by(rule, outcome.cause))
-    } else {
-        Ok(())
-    }
+    if outcome.holds { Err(denied_by(rule, outcome.cause)) } else { Ok(()) }
 }
 
 fn denied_by(rule: &Rule, cause: Option<Cause>) -> Verdict {
-    let reason = rule
-        .message
-        .as_deref()
-        .unwrap_or("A rule of the policy denies this call.");
-    let message = cause
-        .as_ref()
-        .map_or_else(|| reason.to_owned(), |cause| format!("{reason} ({cause})"));
-    Verdict {
-        retryable: rule.depends_on_time(),
-        cause,
-        ..Verdict::deny(rule.pointer.clone(), message)
-    }
+    let reason = rule.message.as_deref().unwrap_or("A rule of the policy denies this call.");
+    let message = cause.as_ref().map_or_else(|| reason.to_owned(), |cause| format!("{reason} ({cause})"));
+    Verdict { retryable: rule.depends_on_time(), cause, ..Verdict::deny(rule.pointer.clone(), message) }
 }
 
 /// All charges of the call, if they fit together.
@@ -299,11 +217,7 @@ fn fitting_charges(
     counters: &Counters,
     trace: &mut impl Trace,
 ) -> Result<Vec<Charge>, Verdict> {
-    let entries: Vec<&LimitEntry> = parts
-        .into_iter()
-        .flatten()
-        .flat_map(|part| &part.limits)
-        .collect();
+    let entries: Vec<&LimitEntry> = parts.into_iter().flatten().flat_map(|part| &part.limits).collect();
     let mut charges = Vec::with_capacity(entries.len());
     let mut uncountable: Option<(usize, &LimitEntry)> = None;
     for entry in entries {
@@ -317,13 +231,9 @@ fn fitting_charges(
     match (over, uncountable) {
         (None, None) => Ok(charges),
         // The first that fails is named; an amount that is none rules out any retry.
-        (Some(over), Some((before, _))) if over.charge < before => Err(Verdict::over_limit(
-            &charges,
-            &OverLimit {
-                retry_after_s: None,
-                ..over
-            },
-        )),
+        (Some(over), Some((before, _))) if over.charge < before => {
+            Err(Verdict::over_limit(&charges, &OverLimit { retry_after_s: None, ..over }))
+        }
         (_, Some((_, entry))) => Err(not_countable(entry, trace)),
         (Some(over), None) => Err(Verdict::over_limit(&charges, &over)),
     }
@@ -341,10 +251,8 @@ fn note_limits(
             let total = counters.total(&charge.key, &charge.limit.window, facts.caller.now);
             let first = over.is_some_and(|over| over.charge == index);
             let outcome = if first { "does not fit" } else { "looked at" };
-            let words = format!(
-                "{outcome}: {total} of {} used, {} more wanted",
-                charge.limit.max, charge.amount
-            );
+            let words =
+                format!("{outcome}: {total} of {} used, {} more wanted", charge.limit.max, charge.amount);
             Look::at(&charge.limit.pointer, words)
         });
     }
@@ -355,18 +263,9 @@ fn not_countable(entry: &LimitEntry, trace: &mut impl Trace) -> Verdict {
         Amount::From(path) => path.to_string(),
         Amount::Fixed(_) => String::new(),
     };
-    trace.note(|| {
-        Look::at(
-            &entry.limit.pointer,
-            format!("`{path}` is not a number, 0 or more"),
-        )
-    });
+    trace.note(|| Look::at(&entry.limit.pointer, format!("`{path}` is not a number, 0 or more")));
     let message = format!("`{path}` must be a number, 0 or more, to be counted.");
-    let message = entry
-        .limit
-        .on_deny
-        .as_ref()
-        .map_or(message.clone(), |own| format!("{own} ({message})"));
+    let message = entry.limit.on_deny.as_ref().map_or(message.clone(), |own| format!("{own} ({message})"));
     Verdict::deny(entry.limit.pointer.clone(), message)
 }
 
@@ -379,14 +278,10 @@ fn needs_approval(parts: Parts<'_>, facts: &Facts<'_>, trace: &mut impl Trace) -
         trace.note(|| Look::at(&entry.action_pointer, "asks a person"));
         return Some(Verdict::approve(&entry.action_pointer, reason));
     }
-    parts
-        .into_iter()
-        .flatten()
-        .flat_map(|part| &part.approve_if)
-        .find_map(|rule| {
-            let outcome = trace.rule(rule, facts, Stance::Stops);
-            outcome.holds.then(|| asked_by(rule, reason, outcome.cause))
-        })
+    parts.into_iter().flatten().flat_map(|part| &part.approve_if).find_map(|rule| {
+        let outcome = trace.rule(rule, facts, Stance::Stops);
+        outcome.holds.then(|| asked_by(rule, reason, outcome.cause))
+    })
 }
 
 fn asked_by(rule: &Rule, reason: Option<&str>, cause: Option<Cause>) -> Verdict {
@@ -396,11 +291,7 @@ fn asked_by(rule: &Rule, reason: Option<&str>, cause: Option<Cause>) -> Verdict 
         (Some(message), Some(cause)) => Some(format!("{message} ({cause})")),
         _ => verdict.message.clone(),
     };
-    Verdict {
-        message,
-        cause,
-        ..verdict
-    }
+    Verdict { message, cause, ..verdict }
 }
 
 /// What the call adds under one limit; nothing when its amount is no number, 0 or more.
@@ -418,18 +309,12 @@ fn charge(entry: &LimitEntry, facts: &Facts<'_>) -> Option<Charge> {
         counter,
         scope: scope(entry.scope, facts.caller),
     };
-    Some(Charge {
-        key,
-        amount,
-        limit: Arc::clone(&entry.limit),
-    })
+    Some(Charge { key, amount, limit: Arc::clone(&entry.limit) })
 }
 
 fn scope(kind: ScopeKind, caller: &Caller<'_>) -> Scope {
     match (kind, caller.session) {
-        (ScopeKind::Session, Some(session)) => {
-            Scope::Session(caller.grant_id.to_owned(), session.to_owned())
-        }
+        (ScopeKind::Session, Some(session)) => Scope::Session(caller.grant_id.to_owned(), session.to_owned()),
         (ScopeKind::Grant | ScopeKind::Session, _) => Scope::Grant(caller.grant_id.to_owned()),
         (ScopeKind::Server, _) => Scope::Server(caller.server.to_owned()),
         (ScopeKind::Global, _) => Scope::Global,
@@ -450,11 +335,7 @@ fn sum(path: &Path, arguments: &Value) -> Option<Decimal> {
             (Some(total), Some(amount)) => Some(total + &amount),
             _ => None,
         };
-        if total.is_some() {
-            ControlFlow::Continue(())
-        } else {
-            ControlFlow::Break(())
-        }
+        if total.is_some() { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     total
 }
@@ -464,28 +345,14 @@ fn sum(path: &Path, arguments: &Value) -> Option<Decimal> {
 fn shadow_obligations(policy: &Policy, call: &Call<'_>, caller: &Caller<'_>) -> Obligations {
     let entry = find_entry(policy, call.tool, call.class);
     let parts: Parts<'_> = [entry, Some(&policy.all_tools)];
-    let (arguments, set) =
-        forced(entry, call.arguments, &mut crate::trace::Silent).unwrap_or_default();
+    let (arguments, set) = forced(entry, call.arguments, &mut crate::trace::Silent).unwrap_or_default();
     let judged = arguments.as_ref().unwrap_or(call.arguments);
-    let facts = Facts {
-        tool: call.tool,
-        class: call.class,
-        arguments: judged,
-        caller,
-        zone: &policy.zone,
-    };
+    let facts = Facts { tool: call.tool, class: call.class, arguments: judged, caller, zone: &policy.zone };
     let limits = parts.into_iter().flatten().flat_map(|part| &part.limits);
     let charges = limits.filter_map(|limit| charge(limit, &facts)).collect();
     let redact = parts
         .into_iter()
         .flatten()
-        .fold(<_>::default(), |all: crate::Detectors, part| {
-            all.union(part.redact)
-        });
-    Obligations {
-        arguments,
-        set,
-        redact,
-        charges,
-    }
+        .fold(<_>::default(), |all: crate::Detectors, part| all.union(part.redact));
+    Obligations { arguments, set, redact, charges }
 }

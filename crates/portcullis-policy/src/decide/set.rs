@@ -9,8 +9,7 @@ use crate::policy::Assignment;
 pub(super) fn apply(assignments: &[Assignment], arguments: &Value) -> Result<Value, String> {
     let mut changed = arguments.clone();
     for assignment in assignments {
-        let place = place(&mut changed, &assignment.path.steps)
-            .ok_or_else(|| assignment.path.to_string())?;
+        let place = place(&mut changed, &assignment.path.steps).ok_or_else(|| assignment.path.to_string())?;
         *place = assignment.value.clone();
     }
     Ok(changed)

@@ -29,14 +29,7 @@ pub enum Unit {
 
 impl Unit {
     /// All of them, shortest first.
-    pub const ALL: [Unit; 6] = [
-        Unit::Second,
-        Unit::Minute,
-        Unit::Hour,
-        Unit::Day,
-        Unit::Week,
-        Unit::Month,
-    ];
+    pub const ALL: [Unit; 6] = [Unit::Second, Unit::Minute, Unit::Hour, Unit::Day, Unit::Week, Unit::Month];
     /// Their names, in the same order.
     pub const NAMES: [&'static str; 6] = ["second", "minute", "hour", "day", "week", "month"];
 
@@ -76,10 +69,7 @@ pub(crate) fn window(unit: Unit, zone: &TimeZone, now: Time) -> (Time, Time) {
     let (start, end) = match unit {
         Unit::Second | Unit::Minute | Unit::Hour => {
             let seconds = i64::try_from(unit.sliding_seconds()).unwrap_or(1);
-            (
-                clock_start(seconds, zone, instant),
-                clock_end(seconds, zone, instant),
-            )
+            (clock_start(seconds, zone, instant), clock_end(seconds, zone, instant))
         }
         Unit::Day | Unit::Week | Unit::Month => date_window(unit, zone, instant),
     };
@@ -97,20 +87,14 @@ fn label(length: i64, offset: Offset, instant: Timestamp) -> i64 {
 }
 
 fn at_second(second: i64) -> Timestamp {
-    let edge = if second < 0 {
-        Timestamp::MIN
-    } else {
-        Timestamp::MAX
-    };
+    let edge = if second < 0 { Timestamp::MIN } else { Timestamp::MAX };
     Timestamp::from_second(second).unwrap_or(edge)
 }
 
 fn clock_start(length: i64, zone: &TimeZone, instant: Timestamp) -> Timestamp {
     let offset = zone.to_offset(instant);
     let floor = at_second(label(length, offset, instant) * length - i64::from(offset.seconds()));
-    let changes = zone
-        .preceding(instant_after(instant))
-        .map(|change| change.timestamp());
+    let changes = zone.preceding(instant_after(instant)).map(|change| change.timestamp());
     for at in changes.take_while(|at| *at > floor) {
         let before = instant_before(at);
         let offset_before = zone.to_offset(before);
@@ -121,11 +105,7 @@ fn clock_start(length: i64, zone: &TimeZone, instant: Timestamp) -> Timestamp {
         // forward: the window goes on behind the gap if the label is the same, else it starts here.
         let went_back = offset_before.seconds() > zone.to_offset(at).seconds();
         let same_label = label(length, offset_before, before) == label(length, offset, instant);
-        return if went_back || !same_label {
-            at
-        } else {
-            clock_start(length, zone, before)
-        };
+        return if went_back || !same_label { at } else { clock_start(length, zone, before) };
     }
     floor
 }
@@ -142,34 +122,23 @@ fn clock_end(length: i64, zone: &TimeZone, instant: Timestamp) -> Timestamp {
         }
         let went_back = offset_after.seconds() < offset.seconds();
         let same_label = label(length, offset_after, at) == here;
-        return if went_back || !same_label {
-            at
-        } else {
-            clock_end(length, zone, at)
-        };
+        return if went_back || !same_label { at } else { clock_end(length, zone, at) };
     }
     ceiling
 }
 
 /// `preceding` looks strictly before; a change at the very instant counts.
 fn instant_after(instant: Timestamp) -> Timestamp {
-    instant
-        .checked_add(1.microsecond())
-        .unwrap_or(Timestamp::MAX)
+    instant.checked_add(1.microsecond()).unwrap_or(Timestamp::MAX)
 }
 
 fn instant_before(instant: Timestamp) -> Timestamp {
-    instant
-        .checked_sub(1.microsecond())
-        .unwrap_or(Timestamp::MIN)
+    instant.checked_sub(1.microsecond()).unwrap_or(Timestamp::MIN)
 }
 
 fn date_window(unit: Unit, zone: &TimeZone, instant: Timestamp) -> (Timestamp, Timestamp) {
     let first = first_date(unit, instant.to_zoned(zone.clone()).date());
-    let (mut start, mut end) = (
-        first_instant(zone, first),
-        first_instant(zone, next_date(unit, first)),
-    );
+    let (mut start, mut end) = (first_instant(zone, first), first_instant(zone, next_date(unit, first)));
     // The clock can go back across midnight: then the date is read a second time after the next one has
     // begun, and the next one's window it is.
     if end <= instant {
@@ -209,9 +178,7 @@ fn first_instant(zone: &TimeZone, date: Date) -> Timestamp {
     if compatible.to_zoned(zone.clone()).datetime() == midnight {
         return compatible;
     }
-    zone.preceding(instant_after(compatible))
-        .next()
-        .map_or(compatible, |change| change.timestamp())
+    zone.preceding(instant_after(compatible)).next().map_or(compatible, |change| change.timestamp())
 }
 
 #[cfg(test)]
@@ -221,11 +188,7 @@ mod tests {
     fn check(unit: Unit, zone: &str, now: &str, start: &str, end: &str) {
         let zone = TimeZone::get(zone).unwrap();
         let time = |text: &str| Time::parse(text).unwrap();
-        assert_eq!(
-            window(unit, &zone, time(now)),
-            (time(start), time(end)),
-            "{unit:?} at {now}"
-        );
+        assert_eq!(window(unit, &zone, time(now)), (time(start), time(end)), "{unit:?} at {now}");
     }
 
     #[test]
@@ -237,13 +200,7 @@ mod tests {
             "2026-11-15T10:00:00Z",
             "2026-11-15T10:00:01Z",
         );
-        check(
-            Unit::Minute,
-            "UTC",
-            "2026-11-15T10:00:59.5Z",
-            "2026-11-15T10:00:00Z",
-            "2026-11-15T10:01:00Z",
-        );
+        check(Unit::Minute, "UTC", "2026-11-15T10:00:59.5Z", "2026-11-15T10:00:00Z", "2026-11-15T10:01:00Z");
         check(
             Unit::Hour,
             "Asia/Kathmandu",
@@ -259,27 +216,9 @@ mod tests {
             "2026-11-15T05:00:00Z",
         );
         // 2026-11-15 is a Sunday: the week began on Monday the 9th.
-        check(
-            Unit::Week,
-            "UTC",
-            "2026-11-15T10:00:00Z",
-            "2026-11-09T00:00:00Z",
-            "2026-11-16T00:00:00Z",
-        );
-        check(
-            Unit::Month,
-            "UTC",
-            "2026-02-28T23:59:59Z",
-            "2026-02-01T00:00:00Z",
-            "2026-03-01T00:00:00Z",
-        );
-        check(
-            Unit::Minute,
-            "UTC",
-            "1969-12-31T23:59:30.5Z",
-            "1969-12-31T23:59:00Z",
-            "1970-01-01T00:00:00Z",
-        );
+        check(Unit::Week, "UTC", "2026-11-15T10:00:00Z", "2026-11-09T00:00:00Z", "2026-11-16T00:00:00Z");
+        check(Unit::Month, "UTC", "2026-02-28T23:59:59Z", "2026-02-01T00:00:00Z", "2026-03-01T00:00:00Z");
+        check(Unit::Minute, "UTC", "1969-12-31T23:59:30.5Z", "1969-12-31T23:59:00Z", "1970-01-01T00:00:00Z");
     }
 
     #[test]

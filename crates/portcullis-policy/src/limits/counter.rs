@@ -49,11 +49,7 @@ struct Live {
 
 impl Default for Live {
     fn default() -> Live {
-        Live {
-            since: Time::from_microseconds(i64::MIN),
-            first: 0,
-            total: Decimal::ZERO,
-        }
+        Live { since: Time::from_microseconds(i64::MIN), first: 0, total: Decimal::ZERO }
     }
 }
 
@@ -68,11 +64,7 @@ pub(super) enum Misfit {
 
 impl Counter {
     pub(super) fn restored(steps: Vec<Step>, forgotten: Option<Time>) -> Counter {
-        let mut counter = Counter {
-            steps: steps.into(),
-            forgotten,
-            live: Live::default(),
-        };
+        let mut counter = Counter { steps: steps.into(), forgotten, live: Live::default() };
         counter.live = counter.live_since(Time::from_microseconds(i64::MIN));
         counter
     }
@@ -131,11 +123,7 @@ impl Counter {
     pub(super) fn charge(&mut self, window: &Window, amount: &Decimal, now: Time) {
         match self.steps.back_mut() {
             Some(step) if step.last == now => step.amount = &step.amount + amount,
-            _ => self.steps.push_back(Step {
-                first: now,
-                last: now,
-                amount: amount.clone(),
-            }),
+            _ => self.steps.push_back(Step { first: now, last: now, amount: amount.clone() }),
         }
         self.live.total = &self.live.total + amount;
         self.live = self.live_since(window.since(now));
@@ -147,19 +135,11 @@ impl Counter {
 
     /// Takes back what was charged at `at`.
     pub(super) fn give_back(&mut self, amount: &Decimal, at: Time) {
-        let found = self
-            .steps
-            .iter_mut()
-            .rev()
-            .find(|step| step.first <= at && at <= step.last);
+        let found = self.steps.iter_mut().rev().find(|step| step.first <= at && at <= step.last);
         if let Some(step) = found {
             let left = &step.amount - amount;
             // More than is there cannot come back.
-            step.amount = if left.is_negative() {
-                Decimal::ZERO
-            } else {
-                left
-            };
+            step.amount = if left.is_negative() { Decimal::ZERO } else { left };
             self.live = Live::default();
             self.live = self.sum_from(0, self.live.since);
         }
@@ -171,11 +151,7 @@ impl Counter {
             let first = self.steps.partition_point(|step| step.last < since);
             return self.sum_from(first, since);
         }
-        let mut live = Live {
-            since,
-            first: self.live.first,
-            total: self.live.total.clone(),
-        };
+        let mut live = Live { since, first: self.live.first, total: self.live.total.clone() };
         for step in self.steps.range(live.first.min(self.steps.len())..) {
             if step.last >= since {
                 break;
@@ -189,22 +165,13 @@ impl Counter {
     fn sum_from(&self, first: usize, since: Time) -> Live {
         let steps = self.steps.range(first.min(self.steps.len())..);
         let total = steps.fold(Decimal::ZERO, |sum, step| &sum + &step.amount);
-        Live {
-            since,
-            first,
-            total,
-        }
+        Live { since, first, total }
     }
 
     /// Drops what no window looks back to.
     fn forget(&mut self, window: &Window, now: Time) {
         let kept_since = now.minus_seconds(HISTORY_SECONDS.max(window.seconds_at_most()));
-        while self
-            .steps
-            .front()
-            .is_some_and(|step| step.last < kept_since)
-            && self.live.first > 0
-        {
+        while self.steps.front().is_some_and(|step| step.last < kept_since) && self.live.first > 0 {
             self.forgotten = self.steps.pop_front().map(|step| step.last);
             self.live.first -= 1;
         }
@@ -215,10 +182,7 @@ impl Counter {
         let mut coarse: VecDeque<Step> = VecDeque::new();
         for step in self.steps.drain(..).rev() {
             match coarse.front_mut() {
-                Some(later)
-                    if span(step.first, later.last)
-                        <= step_length(length, span(later.last, now)) =>
-                {
+                Some(later) if span(step.first, later.last) <= step_length(length, span(later.last, now)) => {
                     later.first = step.first;
                     later.amount = &later.amount + &step.amount;
                 }
@@ -236,19 +200,13 @@ fn span(from: Time, to: Time) -> i64 {
 }
 
 fn seconds_to_microseconds(seconds: u64) -> i64 {
-    i64::try_from(seconds)
-        .unwrap_or(i64::MAX)
-        .saturating_mul(crate::time::MICROSECONDS_PER_SECOND)
+    i64::try_from(seconds).unwrap_or(i64::MAX).saturating_mul(crate::time::MICROSECONDS_PER_SECOND)
 }
 
 /// How long a coarse step may be that ends `age` ago.
 fn step_length(window: i64, age: i64) -> i64 {
     let inside = window / STEPS_PER_WINDOW;
-    if age < window {
-        inside
-    } else {
-        inside.max(age / STEPS_PER_AGE)
-    }
+    if age < window { inside } else { inside.max(age / STEPS_PER_AGE) }
 }
 
 /// The first instant at which a charge made at `charged` no longer counts.
@@ -274,9 +232,7 @@ mod tests {
     }
 
     fn try_one(counter: &mut Counter, max: i64, now: Time) -> bool {
-        let fits = counter
-            .fits(&MINUTE, &amount(max), &Decimal::ONE, now)
-            .is_ok();
+        let fits = counter.fits(&MINUTE, &amount(max), &Decimal::ONE, now).is_ok();
         if fits {
             counter.charge(&MINUTE, &Decimal::ONE, now);
         }
@@ -339,11 +295,7 @@ mod tests {
         }
         // And it is not much stricter than it must be: at least 97 of 100 that could pass did.
         let could = (now.as_microseconds() / 60_000_000) * max;
-        assert!(
-            admitted.len() as i64 * 100 >= could * 97,
-            "{} of {could}",
-            admitted.len()
-        );
+        assert!(admitted.len() as i64 * 100 >= could * 97, "{} of {could}", admitted.len());
     }
 
     #[test]
@@ -363,9 +315,7 @@ mod tests {
         let day = 86_400.0;
         counter.charge(&MINUTE, &Decimal::ONE, at(0.0));
         counter.charge(&MINUTE, &Decimal::ONE, at(40.0 * day));
-        let long = Window::Sliding {
-            seconds: 100 * 86_400,
-        };
+        let long = Window::Sliding { seconds: 100 * 86_400 };
         let misfit = counter.fits(&long, &amount(1000), &Decimal::ONE, at(41.0 * day));
         assert_eq!(misfit, Err(Misfit::Until(at(100.0 * day))));
     }

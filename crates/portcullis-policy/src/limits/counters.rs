@@ -100,11 +100,7 @@ impl Counters {
         let misfits: Vec<(usize, Misfit)> = charges
             .iter()
             .enumerate()
-            .filter_map(|(index, charge)| {
-                self.fits(charge, charges, now)
-                    .err()
-                    .map(|misfit| (index, misfit))
-            })
+            .filter_map(|(index, charge)| self.fits(charge, charges, now).err().map(|misfit| (index, misfit)))
             .collect();
         let Some((first, _)) = misfits.first() else {
             return Ok(());
@@ -115,10 +111,7 @@ impl Counters {
             Misfit::Never => None,
         });
         let retry_at = if never { None } else { until.max() };
-        Err(OverLimit {
-            charge: *first,
-            retry_after_s: retry_at.map(|at| clock.seconds_until(at)),
-        })
+        Err(OverLimit { charge: *first, retry_after_s: retry_at.map(|at| clock.seconds_until(at)) })
     }
 
     /// Takes all charges, or none if one does not fit.
@@ -136,10 +129,7 @@ impl Counters {
             counter.charge(&charge.limit.window, &charge.amount, now);
             self.latest = Some(now);
         }
-        let amounts = charges
-            .iter()
-            .map(|charge| (charge.key.clone(), charge.amount.clone()))
-            .collect();
+        let amounts = charges.iter().map(|charge| (charge.key.clone(), charge.amount.clone())).collect();
         Reservation { at: now, amounts }
     }
 
@@ -155,9 +145,7 @@ impl Counters {
     /// What counts under this limit at this time; for showing.
     pub fn total(&self, key: &CounterKey, window: &Window, clock: Time) -> Decimal {
         let counter = self.counters.get(key);
-        counter.map_or(Decimal::ZERO, |counter| {
-            counter.total(window, self.effective(clock))
-        })
+        counter.map_or(Decimal::ZERO, |counter| counter.total(window, self.effective(clock)))
     }
 
     /// How many counters there are.
@@ -173,8 +161,7 @@ impl Counters {
     /// Drops counters that nothing was charged to for so long.
     pub fn drop_idle(&mut self, clock: Time, idle_seconds: u64) {
         let since = self.effective(clock).minus_seconds(idle_seconds);
-        self.counters
-            .retain(|_, counter| counter.last_charged().is_some_and(|last| last >= since));
+        self.counters.retain(|_, counter| counter.last_charged().is_some_and(|last| last >= since));
     }
 
     fn effective(&self, clock: Time) -> Time {
@@ -197,9 +184,7 @@ impl Counters {
     /// INVARIANT: everything bounded. When there are too many counters, those that nobody charged for
     /// longer than any window go first; if that does not help, the call is refused for now.
     fn make_room(&mut self, charges: &[Charge], clock: Time) -> Result<(), OverLimit> {
-        let new = charges
-            .iter()
-            .position(|charge| !self.counters.contains_key(&charge.key));
+        let new = charges.iter().position(|charge| !self.counters.contains_key(&charge.key));
         let Some(first_new) = new else { return Ok(()) };
         if self.counters.len() + charges.len() <= COUNTERS_MAX {
             return Ok(());
@@ -208,9 +193,6 @@ impl Counters {
         if self.counters.len() + charges.len() <= COUNTERS_MAX {
             return Ok(());
         }
-        Err(OverLimit {
-            charge: first_new,
-            retry_after_s: Some(60),
-        })
+        Err(OverLimit { charge: first_new, retry_after_s: Some(60) })
     }
 }

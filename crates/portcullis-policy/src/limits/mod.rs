@@ -11,8 +11,6 @@ mod window;
 
 pub use calendar::Unit;
 pub use counter::STEPS_MAX;
-pub use counters::{
-    COUNTERS_MAX, Charge, CounterKey, Counters, Limit, OverLimit, Reservation, Scope,
-};
+pub use counters::{COUNTERS_MAX, Charge, CounterKey, Counters, Limit, OverLimit, Reservation, Scope};
 pub use window::Window;
 pub(crate) use window::WindowLength;

@@ -13,10 +13,7 @@ impl Counters {
     pub fn snapshot(&self) -> Value {
         let mut counters: Vec<_> = self.counters.iter().collect();
         counters.sort_by(|(a, _), (b, _)| a.cmp(b));
-        let counters = counters
-            .into_iter()
-            .map(|(key, counter)| counter_to_json(key, counter))
-            .collect();
+        let counters = counters.into_iter().map(|(key, counter)| counter_to_json(key, counter)).collect();
         Object::new()
             .with("format", FORMAT)
             .with("latest", optional_time(self.latest))
@@ -30,19 +27,9 @@ impl Counters {
             return Err(format!("the counters' snapshot is not of format {FORMAT}"));
         }
         let damaged = || "the counters' snapshot is damaged".to_owned();
-        let entries = snapshot
-            .get("counters")
-            .and_then(Value::as_array)
-            .ok_or_else(damaged)?;
-        let counters = entries
-            .iter()
-            .map(counter_from_json)
-            .collect::<Option<_>>()
-            .ok_or_else(damaged)?;
-        let latest = snapshot
-            .get("latest")
-            .and_then(time_or_null)
-            .ok_or_else(damaged)?;
+        let entries = snapshot.get("counters").and_then(Value::as_array).ok_or_else(damaged)?;
+        let counters = entries.iter().map(counter_from_json).collect::<Option<_>>().ok_or_else(damaged)?;
+        let latest = snapshot.get("latest").and_then(time_or_null).ok_or_else(damaged)?;
         Ok(Counters { counters, latest })
     }
 }
@@ -50,21 +37,15 @@ impl Counters {
 fn counter_to_json(key: &CounterKey, counter: &Counter) -> Value {
     let scope: Vec<Value> = match &key.scope {
         Scope::Grant(grant) => vec!["grant".into(), grant.as_str().into()],
-        Scope::Session(grant, session) => vec![
-            "session".into(),
-            grant.as_str().into(),
-            session.as_str().into(),
-        ],
+        Scope::Session(grant, session) => {
+            vec!["session".into(), grant.as_str().into(), session.as_str().into()]
+        }
         Scope::Server(server) => vec!["server".into(), server.as_str().into()],
         Scope::Global => vec!["global".into()],
     };
     let steps = counter.steps().map(|step| {
         let (first, last) = (step.first.as_microseconds(), step.last.as_microseconds());
-        Value::Array(vec![
-            first.into(),
-            last.into(),
-            step.amount.canonical().into(),
-        ])
+        Value::Array(vec![first.into(), last.into(), step.amount.canonical().into()])
     });
     Object::new()
         .with("policy", key.policy.as_str())
@@ -77,12 +58,7 @@ fn counter_to_json(key: &CounterKey, counter: &Counter) -> Value {
 
 fn counter_from_json(value: &Value) -> Option<(CounterKey, Counter)> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    let scope: Vec<&str> = value
-        .get("scope")?
-        .as_array()?
-        .iter()
-        .filter_map(Value::as_str)
-        .collect();
+    let scope: Vec<&str> = value.get("scope")?.as_array()?.iter().filter_map(Value::as_str).collect();
     let scope = match scope.as_slice() {
         ["grant", grant] => Scope::Grant((*grant).to_owned()),
         ["session", grant, session] => Scope::Session((*grant).to_owned(), (*session).to_owned()),
@@ -90,17 +66,8 @@ fn counter_from_json(value: &Value) -> Option<(CounterKey, Counter)> {
         ["global"] => Scope::Global,
         _ => return None,
     };
-    let key = CounterKey {
-        policy: text("policy")?,
-        counter: text("counter")?,
-        scope,
-    };
-    let steps = value
-        .get("steps")?
-        .as_array()?
-        .iter()
-        .map(step_from_json)
-        .collect::<Option<Vec<_>>>()?;
+    let key = CounterKey { policy: text("policy")?, counter: text("counter")?, scope };
+    let steps = value.get("steps")?.as_array()?.iter().map(step_from_json).collect::<Option<Vec<_>>>()?;
     let forgotten = value.get("forgotten").and_then(time_or_null)?;
     Some((key, Counter::restored(steps, forgotten)))
 }

@@ -20,10 +20,7 @@ pub(crate) struct WindowLength {
 impl WindowLength {
     pub(crate) fn parse(text: &str) -> Result<WindowLength, String> {
         if let Some(unit) = Unit::from_name(text) {
-            return Ok(WindowLength {
-                seconds: unit.sliding_seconds(),
-                unit: Some(unit),
-            });
+            return Ok(WindowLength { seconds: unit.sliding_seconds(), unit: Some(unit) });
         }
         let wrong = || {
             format!(
@@ -42,32 +39,23 @@ impl WindowLength {
         };
         let count: u64 = plain_number(digits).ok_or_else(wrong)?;
         WindowLength::from_seconds(count.saturating_mul(seconds_each))
+            .map_err(|message| format!("`{text}` cannot be a window: {message}"))
     }
 
     pub(crate) fn from_seconds(seconds: u64) -> Result<WindowLength, String> {
         if (1..=WINDOW_SECONDS_MAX).contains(&seconds) {
-            return Ok(WindowLength {
-                seconds,
-                unit: None,
-            });
+            return Ok(WindowLength { seconds, unit: None });
         }
-        Err(format!(
-            "a window lasts from 1 second to 366 days ({WINDOW_SECONDS_MAX} seconds)"
-        ))
+        Err(format!("a window lasts from 1 second to 366 days, not {seconds} seconds"))
     }
 
     /// For messages: "minute", "15 minutes".
     pub(crate) fn words(self) -> String {
-        if let Some(unit) = Unit::ALL
-            .into_iter()
-            .find(|unit| unit.sliding_seconds() == self.seconds)
-        {
+        if let Some(unit) = Unit::ALL.into_iter().find(|unit| unit.sliding_seconds() == self.seconds) {
             return unit.name().to_owned();
         }
         let steps = [(86_400, "days"), (3_600, "hours"), (60, "minutes")];
-        let whole = steps
-            .into_iter()
-            .find(|(length, _)| self.seconds.is_multiple_of(*length));
+        let whole = steps.into_iter().find(|(length, _)| self.seconds.is_multiple_of(*length));
         let (length, name) = whole.unwrap_or((1, "seconds"));
         format!("{} {name}", self.seconds / length)
     }
@@ -76,9 +64,7 @@ impl WindowLength {
 /// Digits without sign or leading zero.
 fn plain_number(digits: &str) -> Option<u64> {
     let plain = !digits.is_empty() && digits.bytes().all(|byte| byte.is_ascii_digit());
-    (plain && !digits.starts_with('0'))
-        .then(|| digits.parse().ok())
-        .flatten()
+    (plain && !digits.starts_with('0')).then(|| digits.parse().ok()).flatten()
 }
 
 /// A window with everything it needs.
@@ -135,21 +121,11 @@ mod tests {
             ("month", 2_678_400),
             ("31d", 2_678_400),
         ] {
-            assert_eq!(
-                WindowLength::parse(text).unwrap().seconds,
-                seconds,
-                "{text}"
-            );
+            assert_eq!(WindowLength::parse(text).unwrap().seconds, seconds, "{text}");
         }
         assert_eq!(WindowLength::from_seconds(60).unwrap().words(), "minute");
-        assert_eq!(
-            WindowLength::from_seconds(900).unwrap().words(),
-            "15 minutes"
-        );
-        assert_eq!(
-            WindowLength::from_seconds(61).unwrap().words(),
-            "61 seconds"
-        );
+        assert_eq!(WindowLength::from_seconds(900).unwrap().words(), "15 minutes");
+        assert_eq!(WindowLength::from_seconds(61).unwrap().words(), "61 seconds");
     }
 
     #[test]

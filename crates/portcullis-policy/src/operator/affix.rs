@@ -34,17 +34,13 @@ struct EndsWith(String);
 
 impl Operator for StartsWith {
     fn test(&self, value: &Value, _: Stance) -> Tested {
-        value.as_str().map_or(Tested::Inapplicable, |text| {
-            Tested::from_truth(text.starts_with(&self.0))
-        })
+        value.as_str().map_or(Tested::Inapplicable, |text| Tested::from_truth(text.starts_with(&self.0)))
     }
 }
 
 impl Operator for EndsWith {
     fn test(&self, value: &Value, _: Stance) -> Tested {
-        value.as_str().map_or(Tested::Inapplicable, |text| {
-            Tested::from_truth(text.ends_with(&self.0))
-        })
+        value.as_str().map_or(Tested::Inapplicable, |text| Tested::from_truth(text.ends_with(&self.0)))
     }
 }
 
@@ -65,10 +61,6 @@ mod tests {
                 ("[\"ab\"]", Inapplicable),
             ],
         );
-        check(
-            "ends_with",
-            "\"bc\"",
-            &[("\"abc\"", Holds), ("\"abcd\"", Fails), ("7", Inapplicable)],
-        );
+        check("ends_with", "\"bc\"", &[("\"abc\"", Holds), ("\"abcd\"", Fails), ("7", Inapplicable)]);
     }
 }

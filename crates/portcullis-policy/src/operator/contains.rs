@@ -11,11 +11,7 @@ pub(super) const CONTAINS: OperatorInfo = OperatorInfo {
     speaks_of: "a list, or a string in which to look for a string",
     meaning: "a substring of the string, or an element (by eq) of the list",
     negative: false,
-    compile: Compile::Test(|value| {
-        Ok(Box::new(Contains {
-            wanted: value.clone(),
-        }))
-    }),
+    compile: Compile::Test(|value| Ok(Box::new(Contains { wanted: value.clone() }))),
 };
 
 pub(super) const NOT_CONTAINS: OperatorInfo = OperatorInfo {
@@ -24,11 +20,7 @@ pub(super) const NOT_CONTAINS: OperatorInfo = OperatorInfo {
     speaks_of: "a list, or a string in which to look for a string",
     meaning: "no substring of the string, and no element (by eq) of the list",
     negative: true,
-    compile: Compile::Test(|value| {
-        Ok(Box::new(ContainsNot {
-            unwanted: value.clone(),
-        }))
-    }),
+    compile: Compile::Test(|value| Ok(Box::new(ContainsNot { unwanted: value.clone() }))),
 };
 
 #[derive(Debug)]
@@ -61,14 +53,10 @@ impl Operator for ContainsNot {
 
 fn search(value: &Value, wanted: &Value, same: fn(&Number, &Number) -> bool) -> Tested {
     match (value, wanted) {
-        (Value::String(text), Value::String(part)) => {
-            Tested::from_truth(text.contains(part.as_str()))
+        (Value::String(text), Value::String(part)) => Tested::from_truth(text.contains(part.as_str())),
+        (Value::Array(elements), _) => {
+            Tested::from_truth(elements.iter().any(|element| element.equals_by(wanted, same)))
         }
-        (Value::Array(elements), _) => Tested::from_truth(
-            elements
-                .iter()
-                .any(|element| element.equals_by(wanted, same)),
-        ),
         _ => Tested::Inapplicable,
     }
 }
@@ -92,24 +80,11 @@ mod tests {
                 ("{\"ab\":1}", Inapplicable),
             ],
         );
-        check(
-            "contains",
-            "5",
-            &[
-                ("[5.0]", Holds),
-                ("\"5\"", Inapplicable),
-                ("5", Inapplicable),
-            ],
-        );
+        check("contains", "5", &[("[5.0]", Holds), ("\"5\"", Inapplicable), ("5", Inapplicable)]);
         check(
             "not_contains",
             "\"ab\"",
-            &[
-                ("\"xaby\"", Fails),
-                ("\"\"", Holds),
-                ("[]", Holds),
-                ("null", Inapplicable),
-            ],
+            &[("\"xaby\"", Fails), ("\"\"", Holds), ("[]", Holds), ("null", Inapplicable)],
         );
     }
 

@@ -10,11 +10,7 @@ pub(super) const EQ: OperatorInfo = OperatorInfo {
     speaks_of: "any value",
     meaning: "equal by JSON value: numbers by numeric value, strings byte for byte, objects without regard to key order",
     negative: false,
-    compile: Compile::Test(|value| {
-        Ok(Box::new(AnyOf {
-            values: vec![value.clone()],
-        }))
-    }),
+    compile: Compile::Test(|value| Ok(Box::new(AnyOf { values: vec![value.clone()] }))),
 };
 
 pub(super) const NEQ: OperatorInfo = OperatorInfo {
@@ -23,11 +19,7 @@ pub(super) const NEQ: OperatorInfo = OperatorInfo {
     speaks_of: "any value",
     meaning: "not equal by JSON value",
     negative: true,
-    compile: Compile::Test(|value| {
-        Ok(Box::new(NoneOf {
-            values: vec![value.clone()],
-        }))
-    }),
+    compile: Compile::Test(|value| Ok(Box::new(NoneOf { values: vec![value.clone()] }))),
 };
 
 pub(super) const IN: OperatorInfo = OperatorInfo {
@@ -36,11 +28,7 @@ pub(super) const IN: OperatorInfo = OperatorInfo {
     speaks_of: "any value",
     meaning: "equal to some element of the list",
     negative: false,
-    compile: Compile::Test(|value| {
-        Ok(Box::new(AnyOf {
-            values: elements(value),
-        }))
-    }),
+    compile: Compile::Test(|value| Ok(Box::new(AnyOf { values: elements(value) }))),
 };
 
 pub(super) const NOT_IN: OperatorInfo = OperatorInfo {
@@ -49,11 +37,7 @@ pub(super) const NOT_IN: OperatorInfo = OperatorInfo {
     speaks_of: "any value",
     meaning: "equal to no element of the list",
     negative: true,
-    compile: Compile::Test(|value| {
-        Ok(Box::new(NoneOf {
-            values: elements(value),
-        }))
-    }),
+    compile: Compile::Test(|value| Ok(Box::new(NoneOf { values: elements(value) }))),
 };
 
 fn elements(value: &Value) -> Vec<Value> {
@@ -71,11 +55,7 @@ impl Operator for AnyOf {
             Stance::Admits => exactly,
             Stance::Stops => Number::equals_as_double,
         };
-        Tested::from_truth(
-            self.values
-                .iter()
-                .any(|wanted| wanted.equals_by(value, same)),
-        )
+        Tested::from_truth(self.values.iter().any(|wanted| wanted.equals_by(value, same)))
     }
 }
 
@@ -90,12 +70,7 @@ impl Operator for NoneOf {
             Stance::Admits => Number::equals_as_double,
             Stance::Stops => exactly,
         };
-        Tested::from_truth(
-            !self
-                .values
-                .iter()
-                .any(|unwanted| unwanted.equals_by(value, same)),
-        )
+        Tested::from_truth(!self.values.iter().any(|unwanted| unwanted.equals_by(value, same)))
     }
 }
 
@@ -122,29 +97,13 @@ mod tests {
         check(
             "eq",
             "1",
-            &[
-                ("1", Holds),
-                ("1.0", Holds),
-                ("1e0", Holds),
-                ("\"1\"", Fails),
-                ("true", Fails),
-                ("2", Fails),
-            ],
+            &[("1", Holds), ("1.0", Holds), ("1e0", Holds), ("\"1\"", Fails), ("true", Fails), ("2", Fails)],
         );
-        check(
-            "neq",
-            "1",
-            &[("1.0", Fails), ("\"1\"", Holds), ("null", Holds)],
-        );
+        check("neq", "1", &[("1.0", Fails), ("\"1\"", Holds), ("null", Holds)]);
         check(
             "in",
             r#"["a",2]"#,
-            &[
-                ("\"a\"", Holds),
-                ("2.0", Holds),
-                ("\"A\"", Fails),
-                ("[\"a\",2]", Fails),
-            ],
+            &[("\"a\"", Holds), ("2.0", Holds), ("\"A\"", Fails), ("[\"a\",2]", Fails)],
         );
         check("in", "[]", &[("1", Fails)]);
         check("not_in", r#"["a",2]"#, &[("\"a\"", Fails), ("3", Holds)]);
@@ -154,11 +113,8 @@ mod tests {
     fn numbers_equal_as_doubles_fall_to_the_safe_side() {
         let near = "9007199254740993";
         for operand in ["9007199254740992", "[9007199254740992]"] {
-            let (positive, negative) = if operand.starts_with('[') {
-                ("in", "not_in")
-            } else {
-                ("eq", "neq")
-            };
+            let (positive, negative) =
+                if operand.starts_with('[') { ("in", "not_in") } else { ("eq", "neq") };
             check_with(positive, operand, Stance::Admits, &[(near, Fails)]);
             check_with(positive, operand, Stance::Stops, &[(near, Holds)]);
             check_with(negative, operand, Stance::Admits, &[(near, Fails)]);

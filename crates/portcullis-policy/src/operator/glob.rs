@@ -11,11 +11,7 @@ pub(super) const GLOB: OperatorInfo = OperatorInfo {
     speaks_of: "a string",
     meaning: "the whole string matches: `*` is any run of characters, `?` exactly one",
     negative: false,
-    compile: Compile::Test(|value| {
-        Ok(Box::new(MatchesGlob(Glob::new(
-            value.as_str().unwrap_or_default(),
-        )?)))
-    }),
+    compile: Compile::Test(|value| Ok(Box::new(MatchesGlob(Glob::new(value.as_str().unwrap_or_default())?)))),
 };
 
 #[derive(Debug)]
@@ -23,9 +19,7 @@ struct MatchesGlob(Glob);
 
 impl Operator for MatchesGlob {
     fn test(&self, value: &Value, _: Stance) -> Tested {
-        value.as_str().map_or(Tested::Inapplicable, |text| {
-            Tested::from_truth(self.0.matches(text))
-        })
+        value.as_str().map_or(Tested::Inapplicable, |text| Tested::from_truth(self.0.matches(text)))
     }
 }
 
@@ -35,14 +29,6 @@ mod tests {
 
     #[test]
     fn the_whole_string_or_nothing() {
-        check(
-            "glob",
-            "\"*.txt\"",
-            &[
-                ("\"a/b.txt\"", Holds),
-                ("\"a.txt.gz\"", Fails),
-                ("5", Inapplicable),
-            ],
-        );
+        check("glob", "\"*.txt\"", &[("\"a/b.txt\"", Holds), ("\"a.txt.gz\"", Fails), ("5", Inapplicable)]);
     }
 }

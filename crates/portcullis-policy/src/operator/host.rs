@@ -16,11 +16,7 @@ pub(super) const HOST_IN: OperatorInfo = OperatorInfo {
     speaks_of: "an absolute http or https URL without user info",
     meaning: "the host of the URL is in the list; `*.example.com` is any depth below, not the name itself",
     negative: false,
-    compile: Compile::Test(|value| {
-        Ok(Box::new(HostIn {
-            hosts: compile(value)?,
-        }))
-    }),
+    compile: Compile::Test(|value| Ok(Box::new(HostIn { hosts: compile(value)? }))),
 };
 
 pub(super) const HOST_NOT_IN: OperatorInfo = OperatorInfo {
@@ -29,11 +25,7 @@ pub(super) const HOST_NOT_IN: OperatorInfo = OperatorInfo {
     speaks_of: "an absolute http or https URL without user info",
     meaning: "the host of the URL is not in the list",
     negative: true,
-    compile: Compile::Test(|value| {
-        Ok(Box::new(HostNotIn(HostIn {
-            hosts: compile(value)?,
-        })))
-    }),
+    compile: Compile::Test(|value| Ok(Box::new(HostNotIn(HostIn { hosts: compile(value)? })))),
 };
 
 #[derive(Debug)]
@@ -58,11 +50,7 @@ enum PlainHost {
 }
 
 fn compile(value: &Value) -> Result<Vec<HostPattern>, String> {
-    let hosts = value
-        .as_array()
-        .unwrap_or_default()
-        .iter()
-        .filter_map(Value::as_str);
+    let hosts = value.as_array().unwrap_or_default().iter().filter_map(Value::as_str);
     hosts.map(pattern).collect()
 }
 
@@ -100,14 +88,13 @@ fn parse_host(text: &str) -> Option<PlainHost> {
 
 /// The host of a URL, or nothing where the operators do not apply.
 fn host_of(text: &str) -> Option<PlainHost> {
-    if text.contains(|character: char| {
-        character == '\\' || character.is_whitespace() || character.is_control()
-    }) {
+    if text
+        .contains(|character: char| character == '\\' || character.is_whitespace() || character.is_control())
+    {
         return None;
     }
     let (scheme, rest) = text.split_once("://")?;
-    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https")
-        || rest.starts_with('/')
+    if !scheme.eq_ignore_ascii_case("http") && !scheme.eq_ignore_ascii_case("https") || rest.starts_with('/')
     {
         return None;
     }
@@ -117,9 +104,9 @@ fn host_of(text: &str) -> Option<PlainHost> {
     }
     let url = Url::parse(text).ok()?;
     match url.host()? {
-        Host::Domain(name) => Some(PlainHost::Name(
-            name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase(),
-        )),
+        Host::Domain(name) => {
+            Some(PlainHost::Name(name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()))
+        }
         Host::Ipv4(address) => Some(PlainHost::Address(IpAddr::V4(address))),
         Host::Ipv6(address) => Some(PlainHost::Address(unmapped(IpAddr::V6(address)))),
     }
@@ -145,9 +132,7 @@ impl HostPattern {
 impl Operator for HostIn {
     fn test(&self, value: &Value, _: Stance) -> Tested {
         match value.as_str().and_then(host_of) {
-            Some(host) => {
-                Tested::from_truth(self.hosts.iter().any(|pattern| pattern.matches(&host)))
-            }
+            Some(host) => Tested::from_truth(self.hosts.iter().any(|pattern| pattern.matches(&host))),
             None => Tested::Inapplicable,
         }
     }
@@ -217,10 +202,7 @@ mod tests {
         check(
             "host_not_in",
             r#"["example.com"]"#,
-            &[
-                ("\"http://example.com\"", Fails),
-                ("\"http://other.com\"", Holds),
-            ],
+            &[("\"http://example.com\"", Fails), ("\"http://other.com\"", Holds)],
         );
     }
 
@@ -237,10 +219,7 @@ mod tests {
             "a b",
         ] {
             let operand = portcullis_json::Value::from(vec![portcullis_json::Value::from(entry)]);
-            assert!(
-                find("host_in").unwrap().compile(&operand).is_err(),
-                "{entry}"
-            );
+            assert!(find("host_in").unwrap().compile(&operand).is_err(), "{entry}");
         }
     }
 }

@@ -47,17 +47,13 @@ fn length(value: &Value) -> Option<Decimal> {
 
 impl Operator for AtMost {
     fn test(&self, value: &Value, _: Stance) -> Tested {
-        length(value).map_or(Tested::Inapplicable, |length| {
-            Tested::from_truth(length <= self.0)
-        })
+        length(value).map_or(Tested::Inapplicable, |length| Tested::from_truth(length <= self.0))
     }
 }
 
 impl Operator for AtLeast {
     fn test(&self, value: &Value, _: Stance) -> Tested {
-        length(value).map_or(Tested::Inapplicable, |length| {
-            Tested::from_truth(length >= self.0)
-        })
+        length(value).map_or(Tested::Inapplicable, |length| Tested::from_truth(length >= self.0))
     }
 }
 
@@ -80,10 +76,6 @@ mod tests {
                 ("true", Inapplicable),
             ],
         );
-        check(
-            "length_gte",
-            "1.0",
-            &[("\"\"", Fails), ("[0]", Holds), ("{}", Fails)],
-        );
+        check("length_gte", "1.0", &[("\"\"", Fails), ("[0]", Holds), ("{}", Fails)]);
     }
 }

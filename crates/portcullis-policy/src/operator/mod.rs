@@ -17,7 +17,11 @@ mod type_of;
 
 use std::fmt::Debug;
 
+pub(crate) use type_of::TYPE_NAMES;
+
 use portcullis_json::{Kind, Value};
+
+use crate::shape::shortened;
 
 /// How a test came out.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,7 +83,7 @@ impl Operand {
             Operand::Integer => "a whole number, 0 or more",
             Operand::List => "a list",
             Operand::Number => "a number",
-            Operand::Schema => "a JSON Schema, which is an object or a boolean",
+            Operand::Schema => "a JSON Schema, which is an object",
             Operand::Text => "a string",
             Operand::TextList => "a list of strings",
             Operand::TypeName => "the name of a type",
@@ -90,18 +94,16 @@ impl Operand {
         match self {
             Operand::Any => true,
             Operand::Boolean => value.kind() == Kind::Boolean,
-            Operand::Integer => value
-                .as_number()
-                .is_some_and(|number| number.is_integer() && !number.decimal().is_negative()),
+            Operand::Integer => {
+                value.as_number().is_some_and(|number| number.is_integer() && !number.decimal().is_negative())
+            }
             Operand::List => value.kind() == Kind::Array,
             Operand::Number => value.kind() == Kind::Number,
-            Operand::Schema => matches!(value.kind(), Kind::Object | Kind::Boolean),
+            Operand::Schema => value.kind() == Kind::Object,
             Operand::Text | Operand::TypeName => value.kind() == Kind::String,
-            Operand::TextList => value.as_array().is_some_and(|elements| {
-                elements
-                    .iter()
-                    .all(|element| element.kind() == Kind::String)
-            }),
+            Operand::TextList => value
+                .as_array()
+                .is_some_and(|elements| elements.iter().all(|element| element.kind() == Kind::String)),
         }
     }
 }
@@ -184,9 +186,11 @@ impl OperatorInfo {
                 value.kind().with_article()
             ));
         }
+        let about =
+            |message: String| format!("`{}` cannot take `{}`: {message}", self.name, shortened(value));
         match self.compile {
             Compile::Exists => Ok(Test::Exists(value.as_bool().unwrap_or(true))),
-            Compile::Test(compile) => compile(value).map(Test::Value),
+            Compile::Test(compile) => compile(value).map(Test::Value).map_err(about),
         }
     }
 }
@@ -200,17 +204,12 @@ fn check(operator: &str, operand: &str, cases: &[(&str, Tested)]) {
 
 #[cfg(test)]
 fn check_with(operator: &str, operand: &str, stance: Stance, cases: &[(&str, Tested)]) {
-    let read = |json: &str| {
-        portcullis_json::parse(json.as_bytes(), &portcullis_json::Limits::document()).unwrap()
-    };
+    let read =
+        |json: &str| portcullis_json::parse(json.as_bytes(), &portcullis_json::Limits::document()).unwrap();
     let Test::Value(test) = find(operator).unwrap().compile(&read(operand)).unwrap() else {
         panic!("`{operator}` looks at no value");
     };
     for (value, expected) in cases {
-        assert_eq!(
-            test.test(&read(value), stance),
-            *expected,
-            "{value} {operator} {operand}"
-        );
+        assert_eq!(test.test(&read(value), stance), *expected, "{value} {operator} {operand}");
     }
 }

@@ -12,28 +12,16 @@ const fn info(
     compile: fn(&Value) -> Result<Box<dyn Operator>, String>,
 ) -> OperatorInfo {
     let compile = Compile::Test(compile);
-    OperatorInfo {
-        name,
-        operand: Operand::Number,
-        speaks_of: "a number",
-        meaning,
-        negative: false,
-        compile,
-    }
+    OperatorInfo { name, operand: Operand::Number, speaks_of: "a number", meaning, negative: false, compile }
 }
 
-pub(super) const LT: OperatorInfo = info("lt", "less than, exactly", |bound| {
-    compare(bound, Ordering::is_lt)
-});
-pub(super) const LTE: OperatorInfo = info("lte", "less than or equal, exactly", |bound| {
-    compare(bound, Ordering::is_le)
-});
-pub(super) const GT: OperatorInfo = info("gt", "greater than, exactly", |bound| {
-    compare(bound, Ordering::is_gt)
-});
-pub(super) const GTE: OperatorInfo = info("gte", "greater than or equal, exactly", |bound| {
-    compare(bound, Ordering::is_ge)
-});
+pub(super) const LT: OperatorInfo = info("lt", "less than, exactly", |bound| compare(bound, Ordering::is_lt));
+pub(super) const LTE: OperatorInfo =
+    info("lte", "less than or equal, exactly", |bound| compare(bound, Ordering::is_le));
+pub(super) const GT: OperatorInfo =
+    info("gt", "greater than, exactly", |bound| compare(bound, Ordering::is_gt));
+pub(super) const GTE: OperatorInfo =
+    info("gte", "greater than or equal, exactly", |bound| compare(bound, Ordering::is_ge));
 
 #[derive(Debug)]
 struct Compare {
@@ -70,25 +58,9 @@ mod tests {
                 ("10000000000000000999", Fails),
             ],
         );
-        check(
-            "lte",
-            "1",
-            &[
-                ("1.0", Holds),
-                ("1.000000000000000005", Fails),
-                ("-1e300", Holds),
-            ],
-        );
-        check(
-            "gt",
-            "0.1",
-            &[("0.1", Fails), ("0.10000000000000000001", Holds)],
-        );
-        check(
-            "gte",
-            "-5",
-            &[("-5.0", Holds), ("-5.1", Fails), ("1e-400", Holds)],
-        );
+        check("lte", "1", &[("1.0", Holds), ("1.000000000000000005", Fails), ("-1e300", Holds)]);
+        check("gt", "0.1", &[("0.1", Fails), ("0.10000000000000000001", Holds)]);
+        check("gte", "-5", &[("-5.0", Holds), ("-5.1", Fails), ("1e-400", Holds)]);
     }
 
     #[test]
@@ -96,12 +68,7 @@ mod tests {
         check(
             "lt",
             "5",
-            &[
-                ("\"3\"", Inapplicable),
-                ("null", Inapplicable),
-                ("true", Inapplicable),
-                ("[3]", Inapplicable),
-            ],
+            &[("\"3\"", Inapplicable), ("null", Inapplicable), ("true", Inapplicable), ("[3]", Inapplicable)],
         );
     }
 }

@@ -21,11 +21,7 @@ struct Within {
 }
 
 fn compile(value: &Value) -> Result<Box<dyn Operator>, String> {
-    let directories = value
-        .as_array()
-        .unwrap_or_default()
-        .iter()
-        .filter_map(Value::as_str);
+    let directories = value.as_array().unwrap_or_default().iter().filter_map(Value::as_str);
     let resolved: Result<Vec<_>, String> = directories
         .map(|directory| {
             let segments = resolve(directory).ok_or_else(|| {
@@ -34,17 +30,13 @@ fn compile(value: &Value) -> Result<Box<dyn Operator>, String> {
             Ok(segments.into_iter().map(str::to_owned).collect())
         })
         .collect();
-    Ok(Box::new(Within {
-        directories: resolved?,
-    }))
+    Ok(Box::new(Within { directories: resolved? }))
 }
 
 /// The names from the root down, or nothing where the operator does not apply.
 fn resolve(path: &str) -> Option<Vec<&str>> {
     let lower = path.to_ascii_lowercase();
-    let hidden = ["%2e", "%2f", "%5c"]
-        .iter()
-        .any(|encoded| lower.contains(encoded));
+    let hidden = ["%2e", "%2f", "%5c"].iter().any(|encoded| lower.contains(encoded));
     if !path.starts_with('/') || path.contains(['\0', '\\']) || hidden {
         return None;
     }

@@ -20,11 +20,7 @@ pub(super) const REGEX: OperatorInfo = OperatorInfo {
     speaks_of: "a string",
     meaning: "the regular expression (Rust `regex` syntax, unanchored) matches somewhere",
     negative: false,
-    compile: Compile::Test(|value| {
-        Ok(Box::new(Matches {
-            regex: compile(value)?,
-        }))
-    }),
+    compile: Compile::Test(|value| Ok(Box::new(Matches { regex: compile(value)? }))),
 };
 
 pub(super) const NOT_REGEX: OperatorInfo = OperatorInfo {
@@ -33,11 +29,7 @@ pub(super) const NOT_REGEX: OperatorInfo = OperatorInfo {
     speaks_of: "a string",
     meaning: "the regular expression matches nowhere",
     negative: true,
-    compile: Compile::Test(|value| {
-        Ok(Box::new(MatchesNowhere(Matches {
-            regex: compile(value)?,
-        })))
-    }),
+    compile: Compile::Test(|value| Ok(Box::new(MatchesNowhere(Matches { regex: compile(value)? })))),
 };
 
 #[derive(Debug)]
@@ -51,9 +43,7 @@ struct MatchesNowhere(Matches);
 fn compile(value: &Value) -> Result<Regex, String> {
     let pattern = value.as_str().unwrap_or_default();
     if pattern.len() > PATTERN_BYTES_MAX {
-        return Err(format!(
-            "a regular expression may have at most {PATTERN_BYTES_MAX} bytes"
-        ));
+        return Err(format!("a regular expression may have at most {PATTERN_BYTES_MAX} bytes"));
     }
     RegexBuilder::new(pattern)
         .size_limit(PROGRAM_BYTES_MAX)
@@ -62,13 +52,9 @@ fn compile(value: &Value) -> Result<Regex, String> {
         .build()
         .map_err(|error| match error {
             regex::Error::CompiledTooBig(_) => {
-                "the regular expression is too large when compiled; make its repetitions smaller"
-                    .to_owned()
+                "the regular expression is too large when compiled; make its repetitions smaller".to_owned()
             }
-            other => format!(
-                "the regular expression does not compile: {}",
-                last_line(&other.to_string())
-            ),
+            other => format!("the regular expression does not compile: {}", last_line(&other.to_string())),
         })
 }
 
@@ -102,43 +88,17 @@ mod tests {
         check(
             "regex",
             "\"b+\"",
-            &[
-                ("\"abbc\"", Holds),
-                ("\"ac\"", Fails),
-                ("5", Inapplicable),
-                ("null", Inapplicable),
-            ],
+            &[("\"abbc\"", Holds), ("\"ac\"", Fails), ("5", Inapplicable), ("null", Inapplicable)],
         );
-        check(
-            "regex",
-            "\"^b+$\"",
-            &[("\"abbc\"", Fails), ("\"bb\"", Holds)],
-        );
-        check(
-            "not_regex",
-            "\"b+\"",
-            &[
-                ("\"abbc\"", Fails),
-                ("\"ac\"", Holds),
-                ("[\"ac\"]", Inapplicable),
-            ],
-        );
+        check("regex", "\"^b+$\"", &[("\"abbc\"", Fails), ("\"bb\"", Holds)]);
+        check("not_regex", "\"b+\"", &[("\"abbc\"", Fails), ("\"ac\"", Holds), ("[\"ac\"]", Inapplicable)]);
     }
 
     #[test]
     fn what_would_cost_too_much_does_not_load() {
-        for pattern in [
-            "(",
-            "(?=x)",
-            "((((a{100}){100}){100}){100})",
-            &"(".repeat(60),
-            &"a".repeat(5000),
-        ] {
+        for pattern in ["(", "(?=x)", "((((a{100}){100}){100}){100})", &"(".repeat(60), &"a".repeat(5000)] {
             let operand = portcullis_json::Value::from(pattern);
-            assert!(
-                find("regex").unwrap().compile(&operand).is_err(),
-                "{pattern}"
-            );
+            assert!(find("regex").unwrap().compile(&operand).is_err(), "{pattern}");
         }
     }
 }

@@ -12,10 +12,7 @@ pub(super) const SCHEMA: OperatorInfo = OperatorInfo {
     meaning: "the value satisfies this JSON Schema (2020-12, no remote references)",
     negative: false,
     compile: Compile::Test(|value| {
-        Ok(Box::new(Satisfies(JsonSchema::compile(
-            value,
-            Dialect::Draft202012,
-        )?)))
+        Ok(Box::new(Satisfies(JsonSchema::compile(value, Dialect::Draft202012)?)))
     }),
 };
 
@@ -49,18 +46,12 @@ mod tests {
 
     #[test]
     fn a_schema_that_does_not_compile_does_not_load() {
-        for schema in [
-            r#"{"type":"nonsense"}"#,
-            r#"{"$ref":"https://example.com/schema.json"}"#,
-            r#"{"pattern":"("}"#,
-        ] {
+        for schema in
+            [r#"{"type":"nonsense"}"#, r#"{"$ref":"https://example.com/schema.json"}"#, r#"{"pattern":"("}"#]
+        {
             let operand =
-                portcullis_json::parse(schema.as_bytes(), &portcullis_json::Limits::document())
-                    .unwrap();
-            assert!(
-                find("schema").unwrap().compile(&operand).is_err(),
-                "{schema}"
-            );
+                portcullis_json::parse(schema.as_bytes(), &portcullis_json::Limits::document()).unwrap();
+            assert!(find("schema").unwrap().compile(&operand).is_err(), "{schema}");
         }
     }
 }

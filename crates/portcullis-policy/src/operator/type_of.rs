@@ -6,9 +6,8 @@ use super::{Compile, Operand, Operator, OperatorInfo, Stance, Tested};
 use crate::path::listed;
 
 /// The names a policy can write.
-pub(crate) const TYPE_NAMES: [&str; 7] = [
-    "string", "number", "integer", "boolean", "object", "array", "null",
-];
+pub(crate) const TYPE_NAMES: [&str; 7] =
+    ["string", "number", "integer", "boolean", "object", "array", "null"];
 
 pub(super) const TYPE: OperatorInfo = OperatorInfo {
     name: "type",
@@ -36,10 +35,7 @@ fn compile(value: &Value) -> Result<Box<dyn Operator>, String> {
         "array" => OfType::Kind(Kind::Array),
         "null" => OfType::Kind(Kind::Null),
         _ => {
-            return Err(format!(
-                "`{name}` is not a type; known are {}",
-                listed(&TYPE_NAMES)
-            ));
+            return Err(format!("`{name}` is not a type; known are {}", listed(&TYPE_NAMES)));
         }
     };
     Ok(Box::new(test))
@@ -49,9 +45,7 @@ impl Operator for OfType {
     fn test(&self, value: &Value, _: Stance) -> Tested {
         Tested::from_truth(match self {
             OfType::Kind(kind) => value.kind() == *kind,
-            OfType::Integer => value
-                .as_number()
-                .is_some_and(portcullis_json::Number::is_integer),
+            OfType::Integer => value.as_number().is_some_and(portcullis_json::Number::is_integer),
         })
     }
 }
@@ -75,11 +69,7 @@ mod tests {
                 ("\"1\"", Fails),
             ],
         );
-        check(
-            "type",
-            "\"number\"",
-            &[("1.5", Holds), ("1", Holds), ("null", Fails)],
-        );
+        check("type", "\"number\"", &[("1.5", Holds), ("1", Holds), ("null", Fails)]);
         check("type", "\"null\"", &[("null", Holds), ("0", Fails)]);
         check("type", "\"array\"", &[("[]", Holds), ("{}", Fails)]);
     }

@@ -1,0 +1,75 @@
+//! Messages to text, always from values: nothing here has seen the bytes that came in.
+
+use portcullis_json::{Object, Value, compact};
+
+use crate::{ErrorObject, Id, Notification, Outcome, Refused, Request, Response};
+
+/// A request under an id of ours.
+pub fn request(id: &Id, method: &str, params: Option<Object>) -> String {
+    let call = envelope().with("id", id.to_value()).with("method", method);
+    finish(with_params(call, params))
+}
+
+/// A notification.
+pub fn notification(method: &str, params: Option<Object>) -> String {
+    finish(with_params(envelope().with("method", method), params))
+}
+
+/// A response that carries a result, under the caller's own id.
+pub fn result(id: &Id, result: Object) -> String {
+    finish(envelope().with("id", id.to_value()).with("result", result))
+}
+
+/// A response that carries an error; without an id when the request had none that could be read.
+pub fn error(id: Option<&Id>, error: ErrorObject) -> String {
+    let mut object = Object::new().with("code", error.code).with("message", error.message);
+    if let Some(data) = error.data {
+        object.insert("data", data);
+    }
+    let id = id.map_or(Value::Null, Id::to_value);
+    finish(envelope().with("id", id).with("error", object))
+}
+
+/// The answer to what was refused.
+pub fn refusal(refused: &Refused) -> String {
+    error(refused.id.as_ref(), ErrorObject::from(&refused.refusal))
+}
+
+impl Request {
+    /// This request under an id of ours.
+    pub fn into_text(self, id: &Id) -> String {
+        request(id, self.method.name, self.params)
+    }
+}
+
+impl Notification {
+    /// This notification.
+    pub fn into_text(self) -> String {
+        notification(self.method.name, self.params)
+    }
+}
+
+impl Response {
+    /// This response under the id that the asker gave.
+    pub fn into_text(self, id: &Id) -> String {
+        match self.outcome {
+            Outcome::Result(object) => result(id, object),
+            Outcome::Error(object) => error(Some(id), object),
+        }
+    }
+}
+
+fn envelope() -> Object {
+    Object::new().with("jsonrpc", "2.0")
+}
+
+fn with_params(call: Object, params: Option<Object>) -> Object {
+    match params {
+        Some(params) => call.with("params", params),
+        None => call,
+    }
+}
+
+fn finish(message: Object) -> String {
+    compact(&Value::Object(message))
+}

@@ -1,0 +1,50 @@
+//! `portcullis policy …`: one file for each command.
+
+mod check;
+mod explain;
+mod fmt;
+mod import;
+mod report;
+mod schema;
+mod test;
+
+use std::io;
+
+use clap::Subcommand;
+
+use crate::exit::{self, Code};
+use crate::output::Output;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum PolicyCommand {
+    /// Say everything that is wrong with policies, or probably not meant.
+    #[command(after_long_help = exit::TABLE)]
+    Check(check::Check),
+    /// Show how a policy decides one call, and every rule that was looked at.
+    #[command(after_long_help = exit::TABLE)]
+    Explain(explain::Explain),
+    /// Run policy test files.
+    #[command(after_long_help = exit::TABLE)]
+    Test(test::Test),
+    /// Print the JSON Schema of the policy language, for editors.
+    Schema(schema::Schema),
+    /// Lay policies out in the usual way.
+    #[command(after_long_help = exit::TABLE)]
+    Fmt(fmt::Fmt),
+    /// Turn the rules of PolicyLayer's Intercept into a policy.
+    #[command(after_long_help = exit::TABLE)]
+    Import(import::Import),
+}
+
+impl PolicyCommand {
+    pub(crate) fn run(self, output: &mut Output) -> io::Result<Code> {
+        match self {
+            PolicyCommand::Check(command) => command.run(output),
+            PolicyCommand::Explain(command) => command.run(output),
+            PolicyCommand::Test(command) => command.run(output),
+            PolicyCommand::Schema(command) => command.run(output),
+            PolicyCommand::Fmt(command) => command.run(output),
+            PolicyCommand::Import(command) => command.run(output),
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! `cargo xtask bench`: a crate's benchmarks, and the number of instructions a decision takes.
+//!
+//! Times differ from machine to machine; instruction counts hardly do, so `docs/performance.md` records
+//! both. The count is the difference of two runs, which takes start-up and policy loading out of it.
+
+use std::path::Path;
+
+use anyhow::{Context, Result};
+use clap::ValueEnum;
+
+use crate::{process, workspace};
+
+const EXAMPLE: &str = "decide_once";
+const ITERATIONS_FEW: u64 = 1000;
+const ITERATIONS_MANY: u64 = 2000;
+
+/// What `cargo xtask bench` takes.
+#[derive(clap::Args)]
+pub(crate) struct Arguments {
+    /// Whose benchmarks to run
+    #[arg(value_enum, default_value_t = Subject::Policy)]
+    subject: Subject,
+}
+
+#[derive(Clone, Copy, ValueEnum)]
+enum Subject {
+    /// Decisions: `portcullis-policy`
+    Policy,
+    /// Reading JSON: `portcullis-json`
+    Json,
+}
+
+/// Runs the benchmarks of one crate; for policies also counts instructions.
+pub(crate) fn run(arguments: &Arguments) -> Result<()> {
+    match arguments.subject {
+        Subject::Json => run_benches("portcullis-json"),
+        Subject::Policy => {
+            run_benches("portcullis-policy")?;
+            print_instructions_per_decision()
+        }
+    }
+}
+
+fn run_benches(package: &str) -> Result<()> {
+    process::run(&mut process::cargo(&["bench", "--package", package]))
+}
+
+fn print_instructions_per_decision() -> Result<()> {
+    if !process::is_installed("valgrind") {
+        println!("valgrind is not installed: instructions were not counted");
+        return Ok(());
+    }
+    let build = ["build", "--release", "--package", "portcullis-policy", "--example", EXAMPLE];
+    process::run(&mut process::cargo(&build))?;
+    let example = workspace::built(&format!("release/examples/{EXAMPLE}"))?;
+    let few = count_instructions(&example, ITERATIONS_FEW)?;
+    let many = count_instructions(&example, ITERATIONS_MANY)?;
+    let each = many.saturating_sub(few) / (ITERATIONS_MANY - ITERATIONS_FEW);
+    println!("instructions per decision: {each}");
+    Ok(())
+}
+
+fn count_instructions(example: &Path, iterations: u64) -> Result<u64> {
+    let mut valgrind = process::command("valgrind");
+    // The profile itself is not wanted, only the total.
+    valgrind.args(["--tool=callgrind", "--callgrind-out-file=/dev/null"]);
+    valgrind.arg(example).arg(iterations.to_string());
+    let captured = process::capture(&mut valgrind)?;
+    collected(&captured.stderr).context("callgrind did not say how many instructions it counted")
+}
+
+/// Reads the total out of callgrind's last lines: `==123== Collected : 456`.
+fn collected(report: &str) -> Option<u64> {
+    report.lines().find_map(|line| {
+        let (_, total) = line.split_once("Collected :")?;
+        total.trim().parse().ok()
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_total_is_read_from_callgrinds_report() {
+        let report = "==9== Events    : Ir\n==9== Collected : 1203344\n==9== \n";
+        assert_eq!(collected(report), Some(1_203_344));
+    }
+
+    #[test]
+    fn a_report_without_a_total_is_not_a_zero() {
+        assert_eq!(collected("==9== Events    : Ir\n"), None);
+        assert_eq!(collected("==9== Collected : \n"), None);
+    }
+}
