@@ -10,12 +10,11 @@ use portcullis_catalogue::record::Provenance;
 use portcullis_catalogue::{Class, Level, ToolDefinition};
 use portcullis_json::{Object, Value};
 
-const VERBS: &[&str] = &[
-    "get", "list", "create", "update", "delete", "search", "send", "run", "read", "export", "pay",
-];
+const VERBS: &[&str] =
+    &["get", "list", "create", "update", "delete", "search", "send", "run", "read", "export", "pay"];
 const NOUNS: &[&str] = &[
-    "door", "window", "invoice", "message", "project", "user", "branch", "report", "file", "page",
-    "ticket", "team", "record", "event", "device", "order", "policy", "image", "table", "channel",
+    "door", "window", "invoice", "message", "project", "user", "branch", "report", "file", "page", "ticket",
+    "team", "record", "event", "device", "order", "policy", "image", "table", "channel",
 ];
 const WORDS: &[&str] = &[
     "returns",
@@ -45,10 +44,7 @@ struct Dice(u64);
 
 impl Dice {
     fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self
-            .0
-            .wrapping_mul(6_364_136_223_846_793_005)
-            .wrapping_add(1_442_695_040_888_963_407);
+        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
         (self.0 >> 33) as usize % sides.max(1)
     }
 
@@ -70,10 +66,7 @@ fn tool(dice: &mut Dice, index: usize) -> ToolDefinition {
         let property = Object::new()
             .with("type", "string")
             .with("description", format!("the {} to use", dice.pick(WORDS)));
-        properties.insert(
-            &format!("{}_{at}", dice.pick(WORDS)),
-            Value::Object(property),
-        );
+        properties.insert(&format!("{}_{at}", dice.pick(WORDS)), Value::Object(property));
     }
     let schema = Object::new()
         .with("type", "object")
@@ -87,10 +80,7 @@ fn tool(dice: &mut Dice, index: usize) -> ToolDefinition {
 fn listing(server: usize, tools: usize) -> Listing {
     let mut dice = Dice(server as u64 + 1);
     Listing {
-        server: ServerEntry {
-            name: format!("vendor-{server}/server"),
-            ..ServerEntry::default()
-        },
+        server: ServerEntry { name: format!("vendor-{server}/server"), ..ServerEntry::default() },
         tools: (0..tools).map(|index| tool(&mut dice, index)).collect(),
         provenance: Provenance::Imported,
         source: "generated".to_owned(),
@@ -100,16 +90,9 @@ fn listing(server: usize, tools: usize) -> Listing {
 
 fn main() -> Result<(), IndexFault> {
     let mut arguments = std::env::args().skip(1);
-    let mut number = |default| {
-        arguments
-            .next()
-            .and_then(|text| text.parse().ok())
-            .unwrap_or(default)
-    };
+    let mut number = |default| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(default);
     let (servers, tools): (usize, usize) = (number(5_000), number(10));
-    let file = std::env::args()
-        .nth(3)
-        .unwrap_or_else(|| "catalogue-bench.sqlite".to_owned());
+    let file = std::env::args().nth(3).unwrap_or_else(|| "catalogue-bench.sqlite".to_owned());
     let path = std::path::Path::new(&file);
     let mut index = Index::open(path)?;
     let start = Instant::now();
@@ -119,14 +102,8 @@ fn main() -> Result<(), IndexFault> {
     }
     let seconds = start.elapsed().as_secs_f64();
     let total = index.counts()?.total();
-    println!(
-        "imported {total} tools in {seconds:.1} s: {:.0} a second",
-        total as f64 / seconds
-    );
-    println!(
-        "on disk {:.0} bytes a tool",
-        std::fs::metadata(path)?.len() as f64 / total as f64
-    );
+    println!("imported {total} tools in {seconds:.1} s: {:.0} a second", total as f64 / seconds);
+    println!("on disk {:.0} bytes a tool", std::fs::metadata(path)?.len() as f64 / total as f64);
     measure_searches(&index)?;
     println!("{}", memory());
     Ok(())
@@ -137,10 +114,7 @@ fn measure_searches(index: &Index) -> Result<(), IndexFault> {
     let mut times: Vec<f64> = Vec::new();
     for round in 0..2000 {
         let search = match round % 5 {
-            0 => Search {
-                text: Some(dice.pick(NOUNS).to_owned()),
-                ..Search::default()
-            },
+            0 => Search { text: Some(dice.pick(NOUNS).to_owned()), ..Search::default() },
             1 => Search {
                 text: Some(format!("{} {}", dice.pick(VERBS), dice.pick(NOUNS))),
                 class: Some(Class::Write),
@@ -151,17 +125,9 @@ fn measure_searches(index: &Index) -> Result<(), IndexFault> {
                 level: Some(Level::Critical),
                 ..Search::default()
             },
-            3 => Search {
-                server: Some(format!("vendor-{}/server", dice.roll(1000))),
-                ..Search::default()
-            },
+            3 => Search { server: Some(format!("vendor-{}/server", dice.roll(1000))), ..Search::default() },
             _ => Search {
-                text: Some(format!(
-                    "{}_{}_{}",
-                    dice.pick(VERBS),
-                    dice.pick(NOUNS),
-                    dice.roll(10)
-                )),
+                text: Some(format!("{}_{}_{}", dice.pick(VERBS), dice.pick(NOUNS), dice.roll(10))),
                 ..Search::default()
             },
         };
@@ -170,12 +136,7 @@ fn measure_searches(index: &Index) -> Result<(), IndexFault> {
         times.push(start.elapsed().as_secs_f64() * 1000.0);
     }
     times.sort_by(f64::total_cmp);
-    let at = |share: f64| {
-        times
-            .get((times.len() as f64 * share) as usize)
-            .copied()
-            .unwrap_or_default()
-    };
+    let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or_default();
     println!("search p50 {:.2} ms, p99 {:.2} ms", at(0.5), at(0.99));
     Ok(())
 }
@@ -183,8 +144,6 @@ fn measure_searches(index: &Index) -> Result<(), IndexFault> {
 /// Resident memory, where the system tells.
 fn memory() -> String {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let lines = status
-        .lines()
-        .filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM"));
+    let lines = status.lines().filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM"));
     lines.collect::<Vec<_>>().join(", ")
 }

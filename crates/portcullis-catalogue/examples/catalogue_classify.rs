@@ -1,9 +1,5 @@
 //! Classifies every tool of JSON-lines files, given by path: the mix of classes, then one line per tool.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command that prints a report"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command that prints a report")]
 
 use std::collections::BTreeMap;
 use std::process::ExitCode;
@@ -30,10 +26,7 @@ fn main() -> ExitCode {
 fn print_rows(rows: &[Labelled]) {
     let mut by_server: BTreeMap<&str, Vec<ToolDefinition>> = BTreeMap::new();
     for row in rows {
-        by_server
-            .entry(&row.server)
-            .or_default()
-            .push(row.tool.clone());
+        by_server.entry(&row.server).or_default().push(row.tool.clone());
     }
     let mut mix: BTreeMap<&str, usize> = BTreeMap::new();
     for (server, tools) in by_server {
@@ -41,11 +34,7 @@ fn print_rows(rows: &[Labelled]) {
         for tool in &tools {
             let found = classify(tool, &siblings);
             *mix.entry(found.class.name()).or_default() += 1;
-            let rule = found
-                .evidence
-                .first()
-                .map(|evidence| evidence.rule.code())
-                .unwrap_or_default();
+            let rule = found.evidence.first().map(|evidence| evidence.rule.code()).unwrap_or_default();
             let description = tool.description.as_deref().unwrap_or_default();
             let line = format!("{server}/{} | {description}", tool.name);
             println!(

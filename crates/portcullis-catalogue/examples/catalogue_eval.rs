@@ -1,9 +1,5 @@
 //! Prints the figures of the classifier for files of labelled tools, given by path.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command that prints a report"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command that prints a report")]
 
 use std::process::ExitCode;
 
@@ -35,10 +31,7 @@ fn print_report(file: &str, text: &str) {
     for fault in faults {
         eprintln!("{file}:{}: {}", fault.line, fault.message);
     }
-    println!(
-        "{}",
-        report(&format!("{file}, hints withheld"), &evaluate(&rows, false))
-    );
+    println!("{}", report(&format!("{file}, hints withheld"), &evaluate(&rows, false)));
     let shown = evaluate(&rows, true);
     if shown.mismatches > 0 || rows.iter().any(|row| row.tool.hints.read_only.is_some()) {
         println!(
@@ -48,11 +41,7 @@ fn print_report(file: &str, text: &str) {
             shown.unsafe_count.1,
             shown.mismatches
         );
-        for judged in shown
-            .judged
-            .iter()
-            .filter(|judged| judged.classification.hint_contradicts)
-        {
+        for judged in shown.judged.iter().filter(|judged| judged.classification.hint_contradicts) {
             println!(
                 "  {}/{} {}",
                 judged.row.server,

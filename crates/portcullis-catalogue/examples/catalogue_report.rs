@@ -1,9 +1,5 @@
 //! Prints the report of a saved `tools/list` answer: `catalogue_report html|markdown|json|sarif|text SERVER FILE`.
-#![expect(
-    clippy::print_stdout,
-    clippy::print_stderr,
-    reason = "a command that prints a report"
-)]
+#![expect(clippy::print_stdout, clippy::print_stderr, reason = "a command that prints a report")]
 
 use std::process::ExitCode;
 
@@ -34,10 +30,7 @@ fn main() -> ExitCode {
     for fault in skipped {
         eprintln!("{}: {}", fault.place, fault.reason);
     }
-    let facts = ServerFacts {
-        name: server.clone(),
-        ..ServerFacts::default()
-    };
+    let facts = ServerFacts { name: server.clone(), ..ServerFacts::default() };
     let record = ServerRecord::of(facts, tools, Provenance::Live);
     println!("{}", render(format, record));
     ExitCode::SUCCESS

@@ -140,12 +140,7 @@ pub const ATTACKS: &[Attack] = &[
         policy: r#"{"version":"1","default":"deny","tools":{"update_record":{"require":[{"conditions":[{"path":"args.project","op":"eq","value":"mine"}],"on_deny":"Only in this project."}],"limits":[{"counter":"update_record_rate","window":"minute","max":30,"scope":"grant"}]}}}"#,
         limits: "Each grant reaches only its own part, whatever the server's credential could do.",
         cannot: "The server's own checks stay as weak as they are for callers who do not come through the gateway.",
-        classes: &[
-            Class::Write,
-            Class::Execute,
-            Class::Destructive,
-            Class::Financial,
-        ],
+        classes: &[Class::Write, Class::Execute, Class::Destructive, Class::Financial],
         signals: &[Signal::Path, Signal::Force],
         findings: &[],
     },
@@ -252,37 +247,21 @@ pub struct Applies {
 
 /// The patterns that apply to a tool, those with the most matching findings and signals first.
 pub fn applicable(class: &Classification, findings: &[Finding]) -> Vec<Applies> {
-    let mut scored: Vec<(usize, Applies)> = ATTACKS
-        .iter()
-        .filter_map(|attack| score(attack, class, findings))
-        .collect();
+    let mut scored: Vec<(usize, Applies)> =
+        ATTACKS.iter().filter_map(|attack| score(attack, class, findings)).collect();
     scored.sort_by_key(|(score, _)| std::cmp::Reverse(*score));
-    scored
-        .into_iter()
-        .take(SHOWN_MAX)
-        .map(|(_, applies)| applies)
-        .collect()
+    scored.into_iter().take(SHOWN_MAX).map(|(_, applies)| applies).collect()
 }
 
-fn score(
-    attack: &'static Attack,
-    class: &Classification,
-    findings: &[Finding],
-) -> Option<(usize, Applies)> {
+fn score(attack: &'static Attack, class: &Classification, findings: &[Finding]) -> Option<(usize, Applies)> {
     let by_class = attack.classes.contains(&class.class);
-    let signals: Vec<&str> = attack
-        .signals
-        .iter()
-        .filter(|signal| class.has(**signal))
-        .map(|signal| signal.name())
-        .collect();
+    let signals: Vec<&str> =
+        attack.signals.iter().filter(|signal| class.has(**signal)).map(|signal| signal.name()).collect();
     let matched: Vec<&str> = attack
         .findings
         .iter()
         .filter(|kind| {
-            findings
-                .iter()
-                .any(|finding| finding.kind == **kind && finding.level >= Level::Medium)
+            findings.iter().any(|finding| finding.kind == **kind && finding.level >= Level::Medium)
         })
         .map(|kind| kind.name())
         .collect();
@@ -297,13 +276,7 @@ fn score(
     if by_class {
         reasons.push(format!("class {}", class.class.name()));
     }
-    Some((
-        score,
-        Applies {
-            attack,
-            why: reasons.join(", "),
-        },
-    ))
+    Some((score, Applies { attack, why: reasons.join(", ") }))
 }
 
 #[cfg(test)]
@@ -317,13 +290,7 @@ mod tests {
         slugs.dedup();
         assert_eq!(slugs.len(), ATTACKS.len());
         for attack in ATTACKS {
-            for text in [
-                attack.summary,
-                attack.how,
-                attack.case,
-                attack.limits,
-                attack.cannot,
-            ] {
+            for text in [attack.summary, attack.how, attack.case, attack.limits, attack.cannot] {
                 assert!(text.ends_with('.'), "{}: {text}", attack.slug);
             }
         }

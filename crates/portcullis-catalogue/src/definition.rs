@@ -136,10 +136,7 @@ impl ToolDefinition {
         if value.as_object().is_none() {
             return Err(DefinitionFault::NotAnObject);
         }
-        let name = value
-            .get("name")
-            .and_then(Value::as_str)
-            .ok_or(DefinitionFault::NoName)?;
+        let name = value.get("name").and_then(Value::as_str).ok_or(DefinitionFault::NoName)?;
         if name.is_empty() || name.len() > NAME_BYTES_MAX {
             return Err(DefinitionFault::BadName);
         }
@@ -216,10 +213,7 @@ fn collect<'a>(schema: &'a Value, place: &Pointer, depth: usize, found: &mut Vec
         }
     }
     for branch in ["anyOf", "oneOf", "allOf"] {
-        let choices = schema
-            .get(branch)
-            .and_then(Value::as_array)
-            .unwrap_or_default();
+        let choices = schema.get(branch).and_then(Value::as_array).unwrap_or_default();
         for (index, choice) in choices.iter().enumerate() {
             collect(choice, &place.key(branch).index(index), depth + 1, found);
         }
@@ -231,10 +225,7 @@ fn collect<'a>(schema: &'a Value, place: &Pointer, depth: usize, found: &mut Vec
 
 fn parameter<'a>(name: &'a str, schema: &'a Value, place: Pointer) -> Parameter<'a> {
     let text = |key| schema.get(key).and_then(Value::as_str);
-    let choices = schema
-        .get("enum")
-        .and_then(Value::as_array)
-        .unwrap_or_default();
+    let choices = schema.get("enum").and_then(Value::as_array).unwrap_or_default();
     let bounds = ["pattern", "enum", "const", "maxLength", "maximum"];
     Parameter {
         place,
@@ -242,11 +233,7 @@ fn parameter<'a>(name: &'a str, schema: &'a Value, place: Pointer) -> Parameter<
         description: text("description"),
         format: text("format"),
         kind: text("type"),
-        choices: choices
-            .iter()
-            .filter_map(Value::as_str)
-            .take(ENUM_VALUES_MAX)
-            .collect(),
+        choices: choices.iter().filter_map(Value::as_str).take(ENUM_VALUES_MAX).collect(),
         bounded: bounds.iter().any(|key| schema.get(key).is_some()),
     }
 }
@@ -276,10 +263,7 @@ mod tests {
         .unwrap();
         let parameters = tool.parameters();
         let last = parameters.last().unwrap();
-        assert_eq!(
-            last.place.as_str(),
-            "/inputSchema/properties/a/properties/b"
-        );
+        assert_eq!(last.place.as_str(), "/inputSchema/properties/a/properties/b");
         assert_eq!(last.choices, ["x", "y"]);
         assert!(last.bounded);
     }
@@ -289,9 +273,6 @@ mod tests {
         assert_eq!(read("[]"), Err(DefinitionFault::NotAnObject));
         assert_eq!(read(r#"{"name":7}"#), Err(DefinitionFault::NoName));
         assert_eq!(read(r#"{"name":""}"#), Err(DefinitionFault::BadName));
-        assert_eq!(
-            read(r#"{"name":"t","description":7}"#),
-            Err(DefinitionFault::WrongKind("description"))
-        );
+        assert_eq!(read(r#"{"name":"t","description":7}"#), Err(DefinitionFault::WrongKind("description")));
     }
 }

@@ -35,10 +35,7 @@ impl Difference {
     /// Whether the tool does graver things than before.
     pub fn is_raised(&self) -> bool {
         let before = self.class_before.map(severity);
-        self.class_after
-            .map(severity)
-            .zip(before)
-            .is_some_and(|(after, before)| after > before)
+        self.class_after.map(severity).zip(before).is_some_and(|(after, before)| after > before)
     }
 }
 
@@ -47,10 +44,7 @@ pub fn diff(server: &str, before: &[ToolDefinition], after: &[ToolDefinition]) -
     let old = Side::new(server, before);
     let new = Side::new(server, after);
     let found = drift(&pins(before), &pins(after));
-    found
-        .into_iter()
-        .map(|drift| difference(drift, &old, &new))
-        .collect()
+    found.into_iter().map(|drift| difference(drift, &old, &new)).collect()
 }
 
 struct Side<'a> {
@@ -60,10 +54,7 @@ struct Side<'a> {
 
 impl<'a> Side<'a> {
     fn new(server: &str, tools: &'a [ToolDefinition]) -> Side<'a> {
-        Side {
-            tools,
-            siblings: Siblings::of(server, tools),
-        }
+        Side { tools, siblings: Siblings::of(server, tools) }
     }
 
     fn tool(&self, name: &str) -> Option<&'a ToolDefinition> {
@@ -71,8 +62,7 @@ impl<'a> Side<'a> {
     }
 
     fn class(&self, name: &str) -> Option<Class> {
-        self.tool(name)
-            .map(|tool| classify(tool, &self.siblings).class)
+        self.tool(name).map(|tool| classify(tool, &self.siblings).class)
     }
 }
 

@@ -25,13 +25,8 @@ pub enum Part {
 
 impl Part {
     /// All of them.
-    pub const ALL: [Part; 5] = [
-        Part::Title,
-        Part::Description,
-        Part::InputSchema,
-        Part::OutputSchema,
-        Part::Annotations,
-    ];
+    pub const ALL: [Part; 5] =
+        [Part::Title, Part::Description, Part::InputSchema, Part::OutputSchema, Part::Annotations];
 
     /// The field.
     pub fn field(self) -> &'static str {
@@ -62,21 +57,13 @@ impl Fingerprint {
         for (part, digest) in Part::ALL.iter().zip(parts) {
             whole.insert(part.field(), Value::from(hex(&digest)));
         }
-        Fingerprint {
-            whole: digest(&Value::Object(whole)),
-            parts,
-        }
+        Fingerprint { whole: digest(&Value::Object(whole)), parts }
     }
 
     /// The parts in which two differ.
     pub fn changed(&self, other: &Fingerprint) -> Vec<Part> {
         let pairs = self.parts.iter().zip(other.parts.iter());
-        Part::ALL
-            .into_iter()
-            .zip(pairs)
-            .filter(|(_, (a, b))| a != b)
-            .map(|(part, _)| part)
-            .collect()
+        Part::ALL.into_iter().zip(pairs).filter(|(_, (a, b))| a != b).map(|(part, _)| part).collect()
     }
 
     /// Whether both describe and take the same, whatever their names.
@@ -104,7 +91,8 @@ fn part_value(tool: &ToolDefinition, part: Part) -> Value {
 
 /// A digest as lower-case hexadecimal.
 pub fn hex(digest: &[u8]) -> String {
-    digest.iter().map(|byte| format!("{byte:02x}")).collect()
+    let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
+    digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
 /// What happened to a tool between the pinned list and the one that is seen.
@@ -137,38 +125,24 @@ pub enum Drift {
 }
 
 /// Compares pins with a list. The order is by name: changed and renamed ones, then added, then removed.
-pub fn drift(
-    pinned: &BTreeMap<String, Fingerprint>,
-    seen: &BTreeMap<String, Fingerprint>,
-) -> Vec<Drift> {
-    let mut gone: Vec<&String> = pinned
-        .keys()
-        .filter(|name| !seen.contains_key(*name))
-        .collect();
+pub fn drift(pinned: &BTreeMap<String, Fingerprint>, seen: &BTreeMap<String, Fingerprint>) -> Vec<Drift> {
+    let mut gone: Vec<&String> = pinned.keys().filter(|name| !seen.contains_key(*name)).collect();
     let (mut changed, mut added) = (Vec::new(), Vec::new());
     for (name, fingerprint) in seen {
         match pinned.get(name) {
             Some(pin) if pin == fingerprint => {}
             Some(pin) => {
                 let parts = pin.changed(fingerprint);
-                changed.push(Drift::Changed {
-                    tool: name.clone(),
-                    parts,
-                });
+                changed.push(Drift::Changed { tool: name.clone(), parts });
             }
             None => {
                 let twin = gone.iter().position(|old| {
-                    pinned
-                        .get(*old)
-                        .is_some_and(|pin| pin.same_but_name(fingerprint) && !is_blank(pin))
+                    pinned.get(*old).is_some_and(|pin| pin.same_but_name(fingerprint) && !is_blank(pin))
                 });
                 match twin {
                     Some(at) => {
                         let from = gone.remove(at).clone();
-                        changed.push(Drift::Renamed {
-                            from,
-                            to: name.clone(),
-                        });
+                        changed.push(Drift::Renamed { from, to: name.clone() });
                     }
                     None => added.push(Drift::Added { tool: name.clone() }),
                 }
@@ -176,10 +150,7 @@ pub fn drift(
         }
     }
     changed.extend(added);
-    changed.extend(
-        gone.into_iter()
-            .map(|tool| Drift::Removed { tool: tool.clone() }),
-    );
+    changed.extend(gone.into_iter().map(|tool| Drift::Removed { tool: tool.clone() }));
     changed
 }
 
@@ -190,10 +161,7 @@ fn is_blank(pin: &Fingerprint) -> bool {
 
 /// The pins of a list.
 pub fn pins(tools: &[ToolDefinition]) -> BTreeMap<String, Fingerprint> {
-    tools
-        .iter()
-        .map(|tool| (tool.name.clone(), Fingerprint::of(tool)))
-        .collect()
+    tools.iter().map(|tool| (tool.name.clone(), Fingerprint::of(tool))).collect()
 }
 
 #[cfg(test)]
@@ -207,29 +175,14 @@ mod tests {
     #[test]
     fn each_part_is_noticed() {
         let before = pins(&[tool("a", "one"), tool("b", "two"), tool("c", "three")]);
-        let annotated =
-            tool("b", "two").annotated(Value::Object(Object::new().with("readOnlyHint", true)));
-        let after = pins(&[
-            tool("a", "other"),
-            annotated,
-            tool("d", "three"),
-            tool("e", "new"),
-        ]);
+        let annotated = tool("b", "two").annotated(Value::Object(Object::new().with("readOnlyHint", true)));
+        let after = pins(&[tool("a", "other"), annotated, tool("d", "three"), tool("e", "new")]);
         assert_eq!(
             drift(&before, &after),
             [
-                Drift::Changed {
-                    tool: "a".into(),
-                    parts: vec![Part::Description]
-                },
-                Drift::Changed {
-                    tool: "b".into(),
-                    parts: vec![Part::Annotations]
-                },
-                Drift::Renamed {
-                    from: "c".into(),
-                    to: "d".into()
-                },
+                Drift::Changed { tool: "a".into(), parts: vec![Part::Description] },
+                Drift::Changed { tool: "b".into(), parts: vec![Part::Annotations] },
+                Drift::Renamed { from: "c".into(), to: "d".into() },
                 Drift::Added { tool: "e".into() },
             ]
         );
@@ -247,10 +200,7 @@ mod tests {
     #[test]
     fn a_removed_tool_is_noticed() {
         let before = pins(&[tool("a", "one")]);
-        assert_eq!(
-            drift(&before, &BTreeMap::new()),
-            [Drift::Removed { tool: "a".into() }]
-        );
+        assert_eq!(drift(&before, &BTreeMap::new()), [Drift::Removed { tool: "a".into() }]);
         assert_eq!(drift(&before, &before), []);
     }
 }

@@ -43,9 +43,7 @@ impl Level {
 
     /// The level with this name in any case: `high` and `High` are one.
     pub fn from_name(name: &str) -> Option<Level> {
-        Level::ALL
-            .into_iter()
-            .find(|level| level.name().eq_ignore_ascii_case(name.trim()))
+        Level::ALL.into_iter().find(|level| level.name().eq_ignore_ascii_case(name.trim()))
     }
 }
 

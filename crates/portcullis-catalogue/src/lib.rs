@@ -21,12 +21,12 @@ pub mod tokens;
 mod words;
 
 pub use classify::{
-    CAP, Classification, Evidence, FLOOR, Place, QUOTE_BYTES_MAX, REVIEW_BELOW, RULES, Rule,
-    RuleId, SIBLINGS_MAX, Siblings, Signal, classify,
+    CAP, Classification, Evidence, FLOOR, Place, QUOTE_BYTES_MAX, REVIEW_BELOW, RULES, Rule, RuleId,
+    SIBLINGS_MAX, Siblings, Signal, classify,
 };
 pub use definition::{
-    DefinitionFault, ENUM_VALUES_MAX, Hints, NAME_BYTES_MAX, PARAMETERS_MAX, Parameter,
-    SCHEMA_DEPTH_MAX, ToolDefinition,
+    DefinitionFault, ENUM_VALUES_MAX, Hints, NAME_BYTES_MAX, PARAMETERS_MAX, Parameter, SCHEMA_DEPTH_MAX,
+    ToolDefinition,
 };
 pub use inert::{inert, inert_json, inert_short, is_hidden};
 pub use level::{Level, graver, severity};

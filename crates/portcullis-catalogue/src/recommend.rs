@@ -34,9 +34,7 @@ impl Profile {
 
     /// The profile with this name.
     pub fn from_name(name: &str) -> Option<Profile> {
-        Profile::ALL
-            .into_iter()
-            .find(|profile| profile.name().eq_ignore_ascii_case(name))
+        Profile::ALL.into_iter().find(|profile| profile.name().eq_ignore_ascii_case(name))
     }
 }
 
@@ -90,10 +88,10 @@ impl Recommendation {
 }
 
 /// What happens to the rest of the server under `default: deny`.
-pub const OTHERS_DENIED: &str = "Other tools of the server are not listed and their calls are denied, because the default is deny.";
+pub const OTHERS_DENIED: &str =
+    "Other tools of the server are not listed and their calls are denied, because the default is deny.";
 /// What happens to the rest of the server under `default: allow`.
-pub const OTHERS_ALLOWED: &str =
-    "The other tools of the server keep working, because the default is allow.";
+pub const OTHERS_ALLOWED: &str = "The other tools of the server keep working, because the default is allow.";
 
 /// The policy for one tool, as its page shows it.
 pub fn tool_policy(tool: &ToolDefinition, class: Class) -> Recommendation {
@@ -105,11 +103,7 @@ pub fn tool_policy(tool: &ToolDefinition, class: Class) -> Recommendation {
     Recommendation {
         policy: document.finish(),
         effect: effect(&tool.name, treatment),
-        others: if closes {
-            OTHERS_DENIED
-        } else {
-            OTHERS_ALLOWED
-        },
+        others: if closes { OTHERS_DENIED } else { OTHERS_ALLOWED },
     }
 }
 
@@ -160,8 +154,7 @@ pub fn effect(tool: &str, treatment: Treatment) -> String {
 
 /// Arguments are validated where the published schema bounds them and the tool changes something.
 fn validates(tool: &ToolDefinition, class: Class) -> bool {
-    let bounded =
-        |tool: &ToolDefinition| tool.parameters().iter().any(|parameter| parameter.bounded);
+    let bounded = |tool: &ToolDefinition| tool.parameters().iter().any(|parameter| parameter.bounded);
     matches!(class, Class::Write | Class::Execute) && bounded(tool)
 }
 
@@ -173,11 +166,7 @@ struct Document {
 
 impl Document {
     fn new(default: &'static str) -> Document {
-        Document {
-            default,
-            hide: Vec::new(),
-            tools: Object::new(),
-        }
+        Document { default, hide: Vec::new(), tools: Object::new() }
     }
 
     fn add(&mut self, name: &str, treatment: Treatment, validate: bool) {
@@ -188,9 +177,9 @@ impl Document {
                 .with("action", "require_approval")
                 .with("reason", "A person must approve each call of this tool."),
             // In `hide` a `*` would take other tools with it.
-            Treatment::Hide if name.contains(['*', '?']) => Object::new()
-                .with("action", "deny")
-                .with("reason", "This tool is not for agents."),
+            Treatment::Hide if name.contains(['*', '?']) => {
+                Object::new().with("action", "deny").with("reason", "This tool is not for agents.")
+            }
             Treatment::Hide => {
                 self.hide.push(Value::from(name));
                 return;
@@ -203,9 +192,7 @@ impl Document {
     }
 
     fn finish(self) -> Value {
-        let mut document = Object::new()
-            .with("version", "1")
-            .with("default", self.default);
+        let mut document = Object::new().with("version", "1").with("default", self.default);
         if !self.hide.is_empty() {
             document = document.with("hide", self.hide);
         }

@@ -20,19 +20,10 @@ pub fn reference() -> String {
 
 fn write_classes(out: &mut String) -> std::fmt::Result {
     writeln!(out, "## Classes, levels and recommended rules\n")?;
-    writeln!(
-        out,
-        "| class | level | strict | recommended | permissive |\n|---|---|---|---|---|"
-    )?;
+    writeln!(out, "| class | level | strict | recommended | permissive |\n|---|---|---|---|---|")?;
     for class in Class::ALL {
         let cells = Profile::ALL.map(|profile| cell(treatment(class, profile)));
-        writeln!(
-            out,
-            "| {} | {} | {} |",
-            class.name(),
-            Level::of(class).name(),
-            cells.join(" | ")
-        )?;
+        writeln!(out, "| {} | {} | {} |", class.name(), Level::of(class).name(), cells.join(" | "))?;
     }
     writeln!(out)
 }
@@ -47,17 +38,10 @@ fn cell(treatment: Treatment) -> String {
 }
 
 fn write_rules(out: &mut String) -> std::fmt::Result {
-    writeln!(
-        out,
-        "## Rules of the classifier\n\n| id | name | meaning | examples |\n|---|---|---|---|"
-    )?;
+    writeln!(out, "## Rules of the classifier\n\n| id | name | meaning | examples |\n|---|---|---|---|")?;
     for rule in RULES {
         let examples = rule.examples.join("; ").replace('|', "\\|");
-        writeln!(
-            out,
-            "| {} | {} | {} | {examples} |",
-            rule.code, rule.name, rule.meaning
-        )?;
+        writeln!(out, "| {} | {} | {} | {examples} |", rule.code, rule.name, rule.meaning)?;
     }
     writeln!(out)
 }
@@ -70,16 +54,8 @@ fn write_attacks(out: &mut String) -> std::fmt::Result {
             Status::Partial => "no public case cited",
         };
         writeln!(out, "### {} (`{}`)\n", attack.name, attack.slug)?;
-        writeln!(
-            out,
-            "{} {}\n\nCase ({status}): {}\n",
-            attack.summary, attack.how, attack.case
-        )?;
-        writeln!(
-            out,
-            "```json\n{}\n```\n\n{} {}\n",
-            attack.policy, attack.limits, attack.cannot
-        )?;
+        writeln!(out, "{} {}\n\nCase ({status}): {}\n", attack.summary, attack.how, attack.case)?;
+        writeln!(out, "```json\n{}\n```\n\n{} {}\n", attack.policy, attack.limits, attack.cannot)?;
     }
     Ok(())
 }

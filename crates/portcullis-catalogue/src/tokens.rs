@@ -37,11 +37,7 @@ mod tests {
     fn estimates_are_of_the_right_size() {
         assert_eq!(estimate(""), 0);
         let sentence = "Returns the source code of a class in the image.";
-        assert!(
-            (9..=14).contains(&estimate(sentence)),
-            "{}",
-            estimate(sentence)
-        );
+        assert!((9..=14).contains(&estimate(sentence)), "{}", estimate(sentence));
         assert!((4..=10).contains(&estimate(r#"{"type":"object"}"#)));
     }
 }

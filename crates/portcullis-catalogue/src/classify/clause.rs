@@ -1,5 +1,7 @@
 //! One sentence of a description, and the verbs in the places where sentences state what is done.
 
+use std::cell::OnceCell;
+
 use super::object::{is_preposition, turn};
 use super::reading::Reading;
 use super::rules::RuleId;
@@ -28,9 +30,7 @@ const CONSIDERED: &str = "\
 
 /// `Run a query`: a question, as long as no rule finds a language in which it could change something.
 fn is_asking(verb: &str, object: &[&str]) -> bool {
-    let asks = object
-        .last()
-        .is_some_and(|head| Nouns::question().has(head));
+    let asks = object.last().is_some_and(|head| Nouns::question().has(head));
     matches!(verb, "run" | "execute" | "perform") && asks
 }
 
@@ -38,6 +38,8 @@ fn is_asking(verb: &str, object: &[&str]) -> bool {
 pub(crate) struct Clause<'a> {
     text: &'a str,
     words: Vec<Token>,
+    /// The verb behind each word; worked out once, and only where the clause is read.
+    verbs: OnceCell<Vec<Option<(&'static Verb, Form)>>>,
 }
 
 /// The sentences of a text, in order; bullets and lines end one too.
@@ -55,51 +57,46 @@ pub(crate) fn sentences(text: &str) -> impl Iterator<Item = Clause<'_>> {
         previous = character;
     }
     ends.push((start, text.len()));
-    ends.into_iter()
-        .filter_map(move |(from, to)| Clause::of(text, from, to))
+    ends.into_iter().filter_map(move |(from, to)| Clause::of(text, from, to))
 }
 
 impl<'a> Clause<'a> {
     fn of(text: &'a str, from: usize, to: usize) -> Option<Clause<'a>> {
         let part = text.get(from..to)?;
-        let tag = part
-            .trim_start()
-            .starts_with('[')
-            .then(|| part.find(']'))
-            .flatten();
-        let (from, part) =
-            match tag.and_then(|at| part.get(at + 1..).map(|rest| (from + at + 1, rest))) {
-                Some(rest) if rest.1.trim().len() > 3 => rest,
-                _ => (from, part),
-            };
+        let tag = part.trim_start().starts_with('[').then(|| part.find(']')).flatten();
+        let (from, part) = match tag.and_then(|at| part.get(at + 1..).map(|rest| (from + at + 1, rest))) {
+            Some(rest) if rest.1.trim().len() > 3 => rest,
+            _ => (from, part),
+        };
         let mut words = split_text(part, WORDS_MAX);
         for word in &mut words {
             word.start += from;
             word.end += from;
         }
-        (!words.is_empty()).then_some(Clause { text, words })
+        (!words.is_empty()).then_some(Clause { text, words, verbs: OnceCell::new() })
+    }
+
+    /// The verb behind the word at `at`.
+    fn fold(&self, at: usize) -> Option<(&'static Verb, Form)> {
+        let verbs = self.verbs.get_or_init(|| self.words.iter().map(|word| fold(&word.text)).collect());
+        verbs.get(at).copied().flatten()
     }
 
     fn word(&self, at: usize) -> &str {
-        self.words
-            .get(at)
-            .map(|word| word.text.as_str())
-            .unwrap_or_default()
+        self.words.get(at).map(|word| word.text.as_str()).unwrap_or_default()
     }
 
     /// The text between two neighbouring words.
     fn gap(&self, at: usize) -> &str {
         let from = self.words.get(at).map(|word| word.end);
         let to = self.words.get(at + 1).map(|word| word.start);
-        from.zip(to)
-            .and_then(|(from, to)| self.text.get(from..to))
-            .unwrap_or_default()
+        from.zip(to).and_then(|(from, to)| self.text.get(from..to)).unwrap_or_default()
     }
 
     /// The verb with which the sentence opens, alternatives taken into account.
     pub(crate) fn leading_verb(&self) -> Option<Reading> {
         let at = self.opening();
-        let (verb, form) = fold(self.word(at))?;
+        let (verb, form) = self.fold(at)?;
         let after_opener = at > 0;
         let stands = match form {
             Form::Base | Form::Third => true,
@@ -135,10 +132,8 @@ impl<'a> Clause<'a> {
             let opens = match word {
                 "use" | "using" => matches!(next, "this" | "the" | "to" | "when" | "it" | "for"),
                 "enables" | "enable" | "enabling" => {
-                    matches!(
-                        next,
-                        "you" | "users" | "agents" | "the" | "to" | "llms" | "ai" | "clients"
-                    ) && matches!(self.word(at + 2), "to" | "user" | "agent" | "ai")
+                    matches!(next, "you" | "users" | "agents" | "the" | "to" | "llms" | "ai" | "clients")
+                        && matches!(self.word(at + 2), "to" | "user" | "agent" | "ai")
                         || matches!(fold(next), Some((_, Form::Ing)))
                 }
                 "help" => matches!(next, "you" | "users" | "to"),
@@ -154,11 +149,7 @@ impl<'a> Clause<'a> {
     }
 
     fn reading(&self, verb: &'static Verb, at: usize, sure: bool) -> Reading {
-        let token = self.words.get(at).cloned().unwrap_or(Token {
-            text: String::new(),
-            start: 0,
-            end: 0,
-        });
+        let token = self.words.get(at).cloned().unwrap_or(Token { text: String::new(), start: 0, end: 0 });
         let mut reading = Reading::of_verb(verb, RuleId::D1, &token, sure);
         let object = self.object(at);
         if let Some(turned) = turn(verb.base, &object) {
@@ -194,13 +185,11 @@ impl<'a> Clause<'a> {
         let looks = reading.class == Class::Read;
         let mut direct = self.direct_neighbours(at, form);
         // Beside a verb of looking, `group` and `log` are nouns as often as verbs.
-        direct.retain(|index| {
-            !looks || fold(self.word(*index)).is_some_and(|(verb, _)| verb.kind != Kind::Either)
-        });
+        direct.retain(|index| !looks || self.fold(*index).is_some_and(|(verb, _)| verb.kind != Kind::Either));
         let joined = self.joined_later(at, form);
         let listed = self.listed_after_colon(at, reading);
         for index in direct.into_iter().chain(joined).chain(listed) {
-            let Some((verb, _)) = fold(self.word(index)) else {
+            let Some((verb, _)) = self.fold(index) else {
                 continue;
             };
             let other = self.reading(verb, index, true);
@@ -227,7 +216,7 @@ impl<'a> Clause<'a> {
                 continue;
             }
             let previous_joins = matches!(self.word(index - 1), "and" | "or" | "then");
-            let same = fold(self.word(index)).is_some_and(|(_, found)| found == form);
+            let same = self.fold(index).is_some_and(|(_, found)| found == form);
             if !same || !(listed || previous_joins) {
                 break;
             }
@@ -242,8 +231,8 @@ impl<'a> Clause<'a> {
         (at + 2..self.words.len())
             .filter(|index| {
                 let joins = matches!(self.word(index - 1), "and" | "or" | "then");
-                let strict = fold(self.word(*index))
-                    .is_some_and(|(verb, found)| verb.kind == Kind::Strict && found == form);
+                let strict =
+                    self.fold(*index).is_some_and(|(verb, found)| verb.kind == Kind::Strict && found == form);
                 let opens = listed(DETERMINERS, self.word(index + 1));
                 joins && strict && opens && !self.is_considered(*index)
             })
@@ -258,10 +247,7 @@ impl<'a> Clause<'a> {
         let opens = |index: &usize| {
             let gap = self.gap(*index);
             gap.contains([':', '—'])
-                || matches!(
-                    self.word(*index),
-                    "including" | "supports" | "supporting" | "such"
-                )
+                || matches!(self.word(*index), "including" | "supports" | "supporting" | "such")
                 || self.word(index + 1) == "including"
         };
         let Some(from) = (at..self.words.len()).find(opens) else {
@@ -271,11 +257,8 @@ impl<'a> Clause<'a> {
             .filter(|index| {
                 let gap = self.gap(index - 1);
                 let begins = gap.contains([':', ',', '/', '—'])
-                    || matches!(
-                        self.word(index - 1),
-                        "and" | "or" | "including" | "supports"
-                    );
-                let strict = fold(self.word(*index)).is_some_and(|(verb, form)| {
+                    || matches!(self.word(index - 1), "and" | "or" | "including" | "supports");
+                let strict = self.fold(*index).is_some_and(|(verb, form)| {
                     verb.kind == Kind::Strict && matches!(form, Form::Base | Form::Ing)
                 });
                 begins && strict
@@ -290,7 +273,7 @@ impl<'a> Clause<'a> {
     /// A verb that states a purpose: `to list`, `for listing`, `that lists`, `will list`.
     pub(crate) fn purpose_verb(&self) -> Option<Reading> {
         (1..self.words.len()).find_map(|at| {
-            let (verb, form) = fold(self.word(at))?;
+            let (verb, form) = self.fold(at)?;
             let fits = match self.word(at - 1) {
                 "to" | "will" | "can" => form == Form::Base,
                 "for" | "supports" => form == Form::Ing,
@@ -322,10 +305,8 @@ impl<'a> Clause<'a> {
                 || fold(word).is_some_and(|(verb, _)| verb.class == Class::Read)
         };
         let head = end.checked_sub(1)?;
-        let is_tool = matches!(
-            self.word(head),
-            "tool" | "api" | "service" | "engine" | "command" | "utility"
-        );
+        let is_tool =
+            matches!(self.word(head), "tool" | "api" | "service" | "engine" | "command" | "utility");
         let at = if is_tool { head.checked_sub(1)? } else { head };
         if !tells(at) {
             return None;
@@ -337,18 +318,12 @@ impl<'a> Clause<'a> {
     /// The verb that opens a bullet (`- delete: …`).
     pub(crate) fn bullet_verb(&self) -> Option<Reading> {
         let first = self.words.first()?;
-        let before = self
-            .text
-            .get(..first.start)?
-            .trim_end_matches([' ', '`', '\'', '"', '*']);
+        let before = self.text.get(..first.start)?.trim_end_matches([' ', '`', '\'', '"', '*']);
         if !before.ends_with(['-', '•', '*', '\n']) || before.ends_with('\n') {
             return None;
         }
         let (verb, _) = fold(&first.text)?;
-        let names = self
-            .gap(0)
-            .trim_start_matches(['`', '\'', '"', '*', ' '])
-            .starts_with([':', '-', '–']);
+        let names = self.gap(0).trim_start_matches(['`', '\'', '"', '*', ' ']).starts_with([':', '-', '–']);
         (names && verb.kind == Kind::Strict).then(|| self.reading(verb, 0, true))
     }
 }

@@ -45,10 +45,7 @@ pub(crate) fn confidence(grounds: Grounds) -> f64 {
     let terms = [
         (!grounds.described && grounds.firm_name, -0.10),
         (!grounds.described && !grounds.firm_name, -0.20),
-        (
-            grounds.described && !grounds.firm_name && !grounds.agree,
-            -0.07,
-        ),
+        (grounds.described && !grounds.firm_name && !grounds.agree, -0.07),
         (grounds.disagree, -0.15),
         (grounds.described && !grounds.named, -0.10),
         (grounds.siblings_only, -0.25),
@@ -57,12 +54,7 @@ pub(crate) fn confidence(grounds: Grounds) -> f64 {
         (grounds.hint_contradicts, -0.10),
         (grounds.forced_removal, 0.02),
     ];
-    let sum: f64 = 0.95
-        + terms
-            .iter()
-            .filter(|term| term.0)
-            .map(|term| term.1)
-            .sum::<f64>();
+    let sum: f64 = 0.95 + terms.iter().filter(|term| term.0).map(|term| term.1).sum::<f64>();
     (sum.clamp(FLOOR, CAP) * 100.0).round() / 100.0
 }
 
@@ -72,27 +64,14 @@ mod tests {
 
     #[test]
     fn a_missing_description_costs_more_where_the_name_is_weak() {
-        let strong = Grounds {
-            firm_name: true,
-            named: true,
-            ..Grounds::default()
-        };
-        let weak = Grounds {
-            named: true,
-            ..Grounds::default()
-        };
+        let strong = Grounds { firm_name: true, named: true, ..Grounds::default() };
+        let weak = Grounds { named: true, ..Grounds::default() };
         assert_eq!(confidence(strong), 0.85);
         assert_eq!(confidence(weak), 0.75);
     }
 
     #[test]
     fn nothing_found_is_the_floor() {
-        assert_eq!(
-            confidence(Grounds {
-                nothing: true,
-                ..Grounds::default()
-            }),
-            FLOOR
-        );
+        assert_eq!(confidence(Grounds { nothing: true, ..Grounds::default() }), FLOOR);
     }
 }

@@ -61,10 +61,7 @@ impl<'a> Draft<'a> {
             verb: "",
             evidence: Vec::new(),
             signals: std::mem::take(&mut said.signals),
-            grounds: Grounds {
-                described: tool.description.is_some(),
-                ..Grounds::default()
-            },
+            grounds: Grounds { described: tool.description.is_some(), ..Grounds::default() },
             hint_contradicts: false,
             tool,
             siblings,
@@ -81,8 +78,7 @@ impl<'a> Draft<'a> {
     fn read_texts(&mut self) {
         let (name, lead) = (self.name.clone(), self.description.lead.clone());
         self.grounds.named = name.as_ref().is_some_and(|name| name.verb.is_some());
-        self.grounds.firm_name =
-            name.as_ref().is_some_and(Reading::is_firm) && !is_weak_verb(name.as_ref());
+        self.grounds.firm_name = name.as_ref().is_some_and(Reading::is_firm) && !is_weak_verb(name.as_ref());
         if let (Some(name), Some(lead)) = (&name, &lead) {
             self.grounds.agree = name.class == lead.class;
             self.grounds.disagree = (name.class == Class::Read) != (lead.class == Class::Read);
@@ -108,31 +104,19 @@ impl<'a> Draft<'a> {
         let Some(listed) = self.description.operations.clone() else {
             return;
         };
-        if (first.is_vague() || first.base() == "write")
-            && severity(listed.class) > severity(first.class)
-        {
+        if (first.is_vague() || first.base() == "write") && severity(listed.class) > severity(first.class) {
             self.class = Some(listed.class);
-            self.cite_reading(&Reading {
-                rule: RuleId::D2,
-                ..listed
-            });
+            self.cite_reading(&Reading { rule: RuleId::D2, ..listed });
         }
     }
 
     fn cite_reading(&mut self, reading: &Reading) {
         let of_name = matches!(reading.rule, RuleId::N1 | RuleId::N2);
-        let (place, text) = if of_name {
-            (Place::Name, self.tool.name.as_str())
-        } else {
-            (Place::Description, self.text())
-        };
+        let (place, text) =
+            if of_name { (Place::Name, self.tool.name.as_str()) } else { (Place::Description, self.text()) };
         let says = rationale::reading(reading);
         self.evidence.push(Evidence {
-            rule: if reading.turned.is_some() {
-                RuleId::N3
-            } else {
-                reading.rule
-            },
+            rule: if reading.turned.is_some() { RuleId::N3 } else { reading.rule },
             place,
             start: reading.start,
             end: reading.end,
@@ -166,12 +150,7 @@ impl<'a> Draft<'a> {
             (RuleId::B2, Class::Read, says, Place::Siblings)
         } else {
             self.grounds.nothing = true;
-            (
-                RuleId::Z0,
-                Class::Write,
-                "no rule matched, so it is not taken for harmless",
-                Place::Absent,
-            )
+            (RuleId::Z0, Class::Write, "no rule matched, so it is not taken for harmless", Place::Absent)
         };
         self.class = Some(class);
         self.decided_by(Evidence {
@@ -191,11 +170,7 @@ impl<'a> Draft<'a> {
         match (hints.read_only, self.is_mutating()) {
             (Some(false), false) => {
                 self.raise(Class::Write);
-                self.cite_hint(
-                    RuleId::A1,
-                    "readOnlyHint",
-                    "the vendor says that it changes something",
-                );
+                self.cite_hint(RuleId::A1, "readOnlyHint", "the vendor says that it changes something");
                 self.evidence.rotate_right(1);
                 self.grounds.disagree = true;
             }
@@ -216,11 +191,7 @@ impl<'a> Draft<'a> {
         }
         if hints.destructive == Some(true) && self.class == Some(Class::Write) {
             self.signals.push(Signal::Overwrites);
-            self.cite_hint(
-                RuleId::A1,
-                "destructiveHint",
-                "the vendor says that it may overwrite",
-            );
+            self.cite_hint(RuleId::A1, "destructiveHint", "the vendor says that it may overwrite");
         }
     }
 
@@ -240,16 +211,14 @@ impl<'a> Draft<'a> {
     fn note_signals(&mut self, class: Class) {
         let has = |set: &Nouns, tokens: &[Token]| tokens.iter().any(|word| set.has(&word.text));
         let open = self.tool.hints.open_world == Some(true);
-        let fetches =
-            has(Nouns::untrusted(), &self.tokens) || self.signals.contains(&Signal::Url) || open;
+        let fetches = has(Nouns::untrusted(), &self.tokens) || self.signals.contains(&Signal::Url) || open;
         if class == Class::Read && fetches {
             self.signals.push(Signal::UntrustedText);
         }
         if has(Nouns::secret(), &self.tokens) {
             self.signals.push(Signal::Secret);
         }
-        let pictures =
-            |word: &Token| matches!(word.text.as_str(), "screenshot" | "screen" | "capture");
+        let pictures = |word: &Token| matches!(word.text.as_str(), "screenshot" | "screen" | "capture");
         if class == Class::Read && self.tokens.iter().any(pictures) {
             self.signals.push(Signal::SideFile);
         }
@@ -266,8 +235,7 @@ impl<'a> Draft<'a> {
     fn finish(mut self) -> Classification {
         let class = self.class.unwrap_or(Class::Write);
         self.note_signals(class);
-        self.grounds.forced_removal =
-            class == Class::Destructive && self.signals.contains(&Signal::Force);
+        self.grounds.forced_removal = class == Class::Destructive && self.signals.contains(&Signal::Force);
         let confidence = confidence(self.grounds);
         let rationale = rationale::rationale(&rationale::Facts {
             tool: self.tool,

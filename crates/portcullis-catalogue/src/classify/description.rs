@@ -24,7 +24,8 @@ static CLAIMS: LazyLock<Option<Regex>> = LazyLock::new(|| {
 });
 /// Phrases that say that there is no way back.
 static FINAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
-    let phrases = r"permanently|irreversibl|(cannot|can't|can not) be (undone|recovered)|unrecoverabl|not reversible";
+    let phrases =
+        r"permanently|irreversibl|(cannot|can't|can not) be (undone|recovered)|unrecoverabl|not reversible";
     Regex::new(phrases).ok()
 });
 
@@ -67,20 +68,14 @@ fn lead(text: &str) -> Option<Reading> {
     let stated = clauses.iter().find_map(Clause::leading_verb);
     let stated = stated.or_else(|| clauses.first().and_then(Clause::purpose_verb));
     let stated = stated.or_else(|| clauses.iter().find_map(Clause::purpose_verb));
-    stated
-        .or_else(|| foreign(text))
-        .or_else(|| clauses.first().and_then(Clause::noun_head))
+    stated.or_else(|| foreign(text)).or_else(|| clauses.first().and_then(Clause::noun_head))
 }
 
 /// The first verb of another language in the first line.
 fn foreign(text: &str) -> Option<Reading> {
     let line = front(text, 240);
     let (class, start, end) = *foreign_verbs(line, 1).first()?;
-    let token = Token {
-        text: String::new(),
-        start,
-        end,
-    };
+    let token = Token { text: String::new(), start, end };
     Some(Reading::new(class, RuleId::D1, &token, false))
 }
 
@@ -91,9 +86,8 @@ fn bullets(text: &str) -> Option<Reading> {
         let Some(found) = clause.bullet_verb() else {
             continue;
         };
-        let graver = worst
-            .as_ref()
-            .is_none_or(|worst| crate::severity(found.class) > crate::severity(worst.class));
+        let graver =
+            worst.as_ref().is_none_or(|worst| crate::severity(found.class) > crate::severity(worst.class));
         if graver {
             worst = Some(found);
         }
@@ -108,11 +102,7 @@ fn phrase(lower: &str, phrases: &LazyLock<Option<Regex>>) -> Option<(usize, usiz
 
 fn is_denied(lower: &str, at: usize) -> bool {
     let before = lower.get(..at).unwrap_or_default();
-    before
-        .split_whitespace()
-        .rev()
-        .take(3)
-        .any(|word| matches!(word, "not" | "never" | "without" | "no"))
+    before.split_whitespace().rev().take(3).any(|word| matches!(word, "not" | "never" | "without" | "no"))
 }
 
 #[cfg(test)]
@@ -128,10 +118,7 @@ mod tests {
     #[test]
     fn leading_verbs_decide() {
         check("Lists the open doors", Class::Read);
-        check(
-            "This tool will retrieve the balance from the bank.",
-            Class::Read,
-        );
+        check("This tool will retrieve the balance from the bank.", Class::Read);
         check("Use this tool to create a door.", Class::Write);
         check("Tools for listing doors", Class::Read);
         check("Allows you to delete a door", Class::Destructive);
@@ -146,10 +133,7 @@ mod tests {
         check("Get or update the scale of a door", Class::Write);
         check("Create, patch, or delete doors", Class::Destructive);
         check("Read/create/update/delete doors", Class::Destructive);
-        check(
-            "Manage a subscription: ignore, watch, or delete it",
-            Class::Destructive,
-        );
+        check("Manage a subscription: ignore, watch, or delete it", Class::Destructive);
         check("Get a door and open the hall", Class::Read);
         check("Gets comments and updates of a door", Class::Read);
     }
@@ -170,15 +154,7 @@ mod tests {
     fn claims_and_finality_are_found() {
         let claim = read_description("Shows a door. This is read-only.");
         assert!(claim.claims_read_only.is_some());
-        assert!(
-            read_description("Deletes it permanently")
-                .no_way_back
-                .is_some()
-        );
-        assert!(
-            read_description("Does not permanently delete")
-                .no_way_back
-                .is_none()
-        );
+        assert!(read_description("Deletes it permanently").no_way_back.is_some());
+        assert!(read_description("Does not permanently delete").no_way_back.is_none());
     }
 }

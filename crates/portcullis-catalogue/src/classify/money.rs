@@ -50,29 +50,17 @@ pub(crate) struct Surroundings<'a> {
 
 /// The word of the name that makes a mutating tool Financial.
 pub(crate) fn money_word<'a>(around: &Surroundings<'a>, verb: &str) -> Option<&'a Token> {
-    let head = around
-        .name
-        .last()
-        .map(|word| word.text.as_str())
-        .unwrap_or_default();
+    let head = around.name.last().map(|word| word.text.as_str()).unwrap_or_default();
     if listed(ABOUT, head) || listed(BOOKKEEPING, verb) {
         return None;
     }
-    let certain = around
-        .name
-        .iter()
-        .find(|word| Nouns::money().has(&word.text));
-    certain
-        .or_else(|| moved_value(around, verb))
-        .or_else(|| committed(around, verb))
+    let certain = around.name.iter().find(|word| Nouns::money().has(&word.text));
+    certain.or_else(|| moved_value(around, verb)).or_else(|| committed(around, verb))
 }
 
 fn moved_value<'a>(around: &Surroundings<'a>, verb: &str) -> Option<&'a Token> {
     let moves = listed(MOVES, verb);
-    let value = around
-        .name
-        .iter()
-        .find(|word| listed(VALUE, word.text.as_str()));
+    let value = around.name.iter().find(|word| listed(VALUE, word.text.as_str()));
     match value {
         Some(word) if moves => Some(word),
         None if moves && verb != "send" && verb != "convert" && around.speak_of_money("") => {
@@ -86,30 +74,21 @@ fn committed<'a>(around: &Surroundings<'a>, verb: &str) -> Option<&'a Token> {
     if !listed(COMMITS, verb) && !listed(MOVES, verb) {
         return None;
     }
-    let noun = around
-        .name
-        .iter()
-        .find(|word| listed(COMMITTED, word.text.as_str()))?;
+    let noun = around.name.iter().find(|word| listed(COMMITTED, word.text.as_str()))?;
     around.speak_of_money(&noun.text).then_some(noun)
 }
 
 impl Surroundings<'_> {
     /// Whether anything but `noun` itself speaks of money.
     fn speak_of_money(&self, noun: &str) -> bool {
-        if self
-            .name
-            .iter()
-            .any(|word| listed(NOT_MONEY, word.text.as_str()))
-        {
+        if self.name.iter().any(|word| listed(NOT_MONEY, word.text.as_str())) {
             return false;
         }
         let speaks = |word: &Token| word.text != noun && Nouns::money_context().has(&word.text);
         self.server
             || self.amount
             || self.name.iter().any(speaks)
-            || split_text(front(self.description, AROUND_BYTES), 80)
-                .iter()
-                .any(speaks)
+            || split_text(front(self.description, AROUND_BYTES), 80).iter().any(speaks)
     }
 }
 

@@ -70,22 +70,11 @@ pub(crate) fn read_name(tokens: &[Token], skip: usize) -> Option<Reading> {
 }
 
 fn candidates(tokens: &[Token]) -> Vec<Word<'_>> {
-    let mut words: Vec<Word<'_>> = tokens
-        .iter()
-        .map(|token| Word {
-            token,
-            verb: verb(&token.text),
-        })
-        .collect();
+    let mut words: Vec<Word<'_>> =
+        tokens.iter().map(|token| Word { token, verb: verb(&token.text) }).collect();
     for at in 1..words.len() {
-        let first = words
-            .get(at - 1)
-            .map(|word| word.token.text.as_str())
-            .unwrap_or_default();
-        let second = words
-            .get(at)
-            .map(|word| word.token.text.as_str())
-            .unwrap_or_default();
+        let first = words.get(at - 1).map(|word| word.token.text.as_str()).unwrap_or_default();
+        let second = words.get(at).map(|word| word.token.text.as_str()).unwrap_or_default();
         let second = second.strip_suffix('s').unwrap_or(second);
         if COMPOUNDS.contains(&(first, second)) {
             for word in words.iter_mut().skip(at - 1).take(2) {
@@ -107,11 +96,7 @@ fn alternatives(words: &[Word<'_>]) -> Option<Reading> {
             return None;
         }
         let (one, two) = (first.verb?, second.verb?);
-        let worse = if severity(two.class) > severity(one.class) {
-            second
-        } else {
-            first
-        };
+        let worse = if severity(two.class) > severity(one.class) { second } else { first };
         let mut reading = reading_of(worse, RuleId::N1, true)?;
         reading.class = graver(one.class, two.class);
         reading.alternatives = true;
@@ -146,9 +131,7 @@ fn first_verb(words: &[Word<'_>]) -> Option<Reading> {
     let looks_at = found.class == Class::Read
         && words.len() == 2
         && last_verb.is_some_and(|verb| listed(ALSO_NOUNS, verb.base));
-    (about || nouns_only || looks_at)
-        .then(|| reading_of(first, RuleId::N1, true))
-        .flatten()
+    (about || nouns_only || looks_at).then(|| reading_of(first, RuleId::N1, true)).flatten()
 }
 
 fn is_last(words: &[Word<'_>], base: &str) -> bool {
@@ -157,10 +140,7 @@ fn is_last(words: &[Word<'_>], base: &str) -> bool {
 
 /// A strict verb behind the first word; one behind a preposition speaks of circumstances.
 fn inner_verb(words: &[Word<'_>]) -> Option<Reading> {
-    let clause = words
-        .iter()
-        .position(|word| is_preposition(&word.token.text))
-        .unwrap_or(words.len());
+    let clause = words.iter().position(|word| is_preposition(&word.token.text)).unwrap_or(words.len());
     let strict = |word: &&Word<'_>| word.verb.is_some_and(|verb| verb.kind == Kind::Strict);
     let mut found = words.iter().take(clause).skip(1).filter(strict);
     let first = found.next()?;
@@ -185,20 +165,15 @@ fn either_verb(words: &[Word<'_>]) -> Option<Reading> {
         let sure = first_verb.is_none_or(|verb| verb.class == Class::Read);
         let spoken = last.verb.filter(|verb| verb.class == Class::Read);
         return Some(match spoken {
-            Some(verb) => Reading {
-                sure: true,
-                ..Reading::of_verb(verb, RuleId::N2, last.token, sure)
-            },
+            Some(verb) => Reading { sure: true, ..Reading::of_verb(verb, RuleId::N2, last.token, sure) },
             None => Reading::new(Class::Read, RuleId::N2, last.token, sure),
         });
     }
     if first_verb.is_some() {
         return reading_of(words.first()?, RuleId::N1, true);
     }
-    let inner = words.iter().rev().find(|word| {
-        word.verb
-            .is_some_and(|verb| !listed(NOUNS_BEHIND, verb.base))
-    })?;
+    let inner =
+        words.iter().rev().find(|word| word.verb.is_some_and(|verb| !listed(NOUNS_BEHIND, verb.base)))?;
     reading_of(inner, RuleId::N2, false)
 }
 
@@ -206,8 +181,7 @@ fn either_verb(words: &[Word<'_>]) -> Option<Reading> {
 fn inflected_first(words: &[Word<'_>]) -> Option<Reading> {
     let first = words.first()?;
     let (found, form) = fold(&first.token.text)?;
-    let counts =
-        matches!(form, Form::Third | Form::Ing) && words.len() > 1 && found.kind == Kind::Strict;
+    let counts = matches!(form, Form::Third | Form::Ing) && words.len() > 1 && found.kind == Kind::Strict;
     counts.then(|| Reading::of_verb(found, RuleId::N1, first.token, false))
 }
 
@@ -223,43 +197,25 @@ fn is_report(word: &str) -> bool {
 }
 
 fn reading_of(word: &Word<'_>, rule: RuleId, sure: bool) -> Option<Reading> {
-    word.verb
-        .map(|verb| Reading::of_verb(verb, rule, word.token, sure))
+    word.verb.map(|verb| Reading::of_verb(verb, rule, word.token, sure))
 }
 
 /// Rule N3 on the name: the object is what follows the verb, or for a closing verb what precedes it.
 fn turn_by_object(words: &[Word<'_>], reading: &mut Reading) {
     let Some(verb) = reading.verb else { return };
-    let Some(at) = words
-        .iter()
-        .position(|word| word.token.start == reading.start)
-    else {
+    let Some(at) = words.iter().position(|word| word.token.start == reading.start) else {
         return;
     };
     let text = |word: &Word<'_>| -> String { word.token.text.clone() };
-    let after: Vec<String> = words
-        .iter()
-        .skip(at + 1)
-        .map(text)
-        .take_while(|word| !is_preposition(word))
-        .collect();
-    let unties = words
-        .iter()
-        .skip(at + 1)
-        .any(|word| word.token.text == "from");
-    let object = if after.is_empty() {
-        words.iter().take(at).map(text).collect()
-    } else {
-        after
-    };
+    let after: Vec<String> =
+        words.iter().skip(at + 1).map(text).take_while(|word| !is_preposition(word)).collect();
+    let unties = words.iter().skip(at + 1).any(|word| word.token.text == "from");
+    let object = if after.is_empty() { words.iter().take(at).map(text).collect() } else { after };
     let object: Vec<&str> = object.iter().map(String::as_str).collect();
     if let Some(turned) = turn(verb.base, &object) {
         reading.turn(turned.class, turned.says);
     } else if verb.base == "remove" && unties {
-        reading.turn(
-            Class::Write,
-            "takes something out of a group, which can be put back",
-        );
+        reading.turn(Class::Write, "takes something out of a group, which can be put back");
     }
     reading.object = object.iter().map(|word| (*word).to_owned()).collect();
 }

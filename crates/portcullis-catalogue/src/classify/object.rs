@@ -34,10 +34,7 @@ const TURNS: &[Turn] = &[
     Turn {
         verbs: "create complete request",
         nouns: |word| {
-            matches!(
-                word,
-                "completion" | "completions" | "embedding" | "embeddings" | "inference" | "quote"
-            )
+            matches!(word, "completion" | "completions" | "embedding" | "embeddings" | "inference" | "quote")
         },
         reach: Reach::Head,
         class: Class::Read,
@@ -46,10 +43,7 @@ const TURNS: &[Turn] = &[
     Turn {
         verbs: "evaluate compute calculate interpret load",
         nouns: |word| {
-            matches!(
-                word,
-                "script" | "code" | "javascript" | "js" | "smalltalk" | "python" | "lua"
-            )
+            matches!(word, "script" | "code" | "javascript" | "js" | "smalltalk" | "python" | "lua")
         },
         reach: Reach::Any,
         class: Class::Execute,
@@ -60,14 +54,7 @@ const TURNS: &[Turn] = &[
         nouns: |word| {
             matches!(
                 word,
-                "comment"
-                    | "comments"
-                    | "review"
-                    | "reviews"
-                    | "issue"
-                    | "discussion"
-                    | "note"
-                    | "pull"
+                "comment" | "comments" | "review" | "reviews" | "issue" | "discussion" | "note" | "pull"
             )
         },
         reach: Reach::Any,
@@ -104,12 +91,7 @@ const TURNS: &[Turn] = &[
     },
     Turn {
         verbs: "flush empty prune drop clear reset clean",
-        nouns: |word| {
-            matches!(
-                word,
-                "cache" | "dns" | "cart" | "buffer" | "selection" | "cached"
-            )
-        },
+        nouns: |word| matches!(word, "cache" | "dns" | "cart" | "buffer" | "selection" | "cached"),
         reach: Reach::Any,
         class: Class::Write,
         says: "empties what fills again by itself",
@@ -158,12 +140,7 @@ const TURNS: &[Turn] = &[
     },
     Turn {
         verbs: "track capture",
-        nouns: |word| {
-            matches!(
-                word,
-                "event" | "events" | "conversion" | "action" | "payment" | "order_id"
-            )
-        },
+        nouns: |word| matches!(word, "event" | "events" | "conversion" | "action" | "payment" | "order_id"),
         reach: Reach::Head,
         class: Class::Write,
         says: "records something",
@@ -252,10 +229,7 @@ pub(crate) struct Turned {
 /// The turn for `verb` done to `object`, if there is one.
 pub(crate) fn turn(verb: &str, object: &[&str]) -> Option<Turned> {
     let fits = |turn: &&Turn| listed(turn.verbs, verb) && turn.has(object);
-    TURNS.iter().find(fits).map(|turn| Turned {
-        class: turn.class,
-        says: turn.says,
-    })
+    TURNS.iter().find(fits).map(|turn| Turned { class: turn.class, says: turn.says })
 }
 
 impl Turn {

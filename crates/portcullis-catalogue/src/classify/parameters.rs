@@ -7,7 +7,7 @@ use super::rules::RuleId;
 use crate::Class;
 use crate::definition::Parameter;
 use crate::level::{graver, severity};
-use crate::words::{Nouns, listed, split_name, split_text, verb};
+use crate::words::{Nouns, Token, listed, split_name, split_text, verb};
 
 /// From this many parameters on a tool has many (S6).
 const MANY: usize = 12;
@@ -52,9 +52,10 @@ pub(crate) struct Code {
 pub(crate) fn look(parameters: &[Parameter<'_>]) -> Said {
     let mut said = Said::default();
     for parameter in parameters {
-        free_form_code(parameter, &mut said);
-        choices(parameter, &mut said);
-        plain_signals(parameter, &mut said);
+        let words = split_name(parameter.name);
+        free_form_code(parameter, &words, &mut said);
+        choices(parameter, &words, &mut said);
+        plain_signals(parameter, &words, &mut said);
     }
     if parameters.len() >= MANY {
         let says = format!("{} parameters", parameters.len());
@@ -82,27 +83,18 @@ impl Said {
     }
 }
 
-fn free_form_code(parameter: &Parameter<'_>, said: &mut Said) {
+fn free_form_code(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {
     if parameter.bounded && !parameter.choices.is_empty()
         || parameter.kind.is_some_and(|kind| kind != "string")
     {
         return;
     }
-    let words = split_name(parameter.name);
-    let head = words
-        .last()
-        .map(|word| word.text.as_str())
-        .unwrap_or_default();
-    let text = parameter
-        .description
-        .map(|text| split_text(text, WORDS_MAX))
-        .unwrap_or_default();
+    let head = words.last().map(|word| word.text.as_str()).unwrap_or_default();
+    let text = parameter.description.map(|text| split_text(text, WORDS_MAX)).unwrap_or_default();
     let mentions = |wanted: &str| text.iter().any(|word| listed(wanted, &word.text));
-    let by_language =
-        matches!(head, "query" | "queries" | "statement" | "text") && mentions(LANGUAGES);
+    let by_language = matches!(head, "query" | "queries" | "statement" | "text") && mentions(LANGUAGES);
     // `code` and `expression` have many peaceful meanings; a qualifier in front of them is one.
-    let qualified =
-        words.len() > 1 && matches!(head, "code" | "expression" | "command" | "statement");
+    let qualified = words.len() > 1 && matches!(head, "code" | "expression" | "command" | "statement");
     let peaceful = mentions(PEACEFUL);
     let own = words
         .first()
@@ -112,55 +104,27 @@ fn free_form_code(parameter: &Parameter<'_>, said: &mut Said) {
         return;
     }
     let says_run = mentions(RUN_WORDS);
-    let unmistakable = by_language
-        || !matches!(
-            head,
-            "code" | "expression" | "statement" | "command" | "program"
-        );
+    let unmistakable =
+        by_language || !matches!(head, "code" | "expression" | "statement" | "command" | "program");
     let known = said.code.take();
     said.code = Some(Code {
         says_run: says_run || known.as_ref().is_some_and(|code| code.says_run),
         unmistakable: unmistakable || known.is_some_and(|code| code.unmistakable),
     });
-    let says = format!(
-        "takes free-form {}",
-        if by_language {
-            "code in a named language"
-        } else {
-            "code"
-        }
-    );
-    said.signal(
-        Signal::FreeFormCode,
-        RuleId::S1,
-        parameter.place.clone(),
-        parameter.name,
-        says,
-    );
+    let says = format!("takes free-form {}", if by_language { "code in a named language" } else { "code" });
+    said.signal(Signal::FreeFormCode, RuleId::S1, parameter.place.clone(), parameter.name, says);
 }
 
 /// Rule S2.
-fn choices(parameter: &Parameter<'_>, said: &mut Said) {
-    let words = split_name(parameter.name);
-    let head = words
-        .last()
-        .map(|word| word.text.as_str())
-        .unwrap_or_default();
+fn choices(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {
+    let head = words.last().map(|word| word.text.as_str()).unwrap_or_default();
     if !listed(OPERATIONS, head) || parameter.choices.is_empty() {
         return;
     }
     let http = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
-    let is_http = parameter
-        .choices
-        .iter()
-        .filter(|choice| http.contains(choice))
-        .count()
-        >= 2;
+    let is_http = parameter.choices.iter().filter(|choice| http.contains(choice)).count() >= 2;
     let worst = if is_http {
-        Some((
-            Class::Execute,
-            "the HTTP method is the caller's choice".to_owned(),
-        ))
+        Some((Class::Execute, "the HTTP method is the caller's choice".to_owned()))
     } else {
         worst_choice(&parameter.choices)
     };
@@ -182,63 +146,29 @@ fn worst_choice(choices: &[&str]) -> Option<(Class, String)> {
         .iter()
         .filter_map(|choice| {
             let reading = super::name::read_name(&split_name(choice), 0)?;
-            Some((
-                reading.class,
-                format!("one choice is `{}`", quote(choice, 0, choice.len())),
-            ))
+            Some((reading.class, format!("one choice is `{}`", quote(choice, 0, choice.len()))))
         })
         .max_by_key(|(class, _)| severity(*class))
 }
 
-fn plain_signals(parameter: &Parameter<'_>, said: &mut Said) {
-    let words = split_name(parameter.name);
-    let has = |wanted: &[&str]| {
-        words
-            .iter()
-            .any(|word| wanted.contains(&word.text.as_str()))
-    };
-    let head = words
-        .last()
-        .map(|word| word.text.as_str())
-        .unwrap_or_default();
+fn plain_signals(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.text.as_str()));
+    let head = words.last().map(|word| word.text.as_str()).unwrap_or_default();
     let mut add = |signal, rule, says: &str| {
-        said.signal(
-            signal,
-            rule,
-            parameter.place.clone(),
-            parameter.name,
-            says.to_owned(),
-        );
+        said.signal(signal, rule, parameter.place.clone(), parameter.name, says.to_owned());
     };
-    if has(&[
-        "path",
-        "paths",
-        "file",
-        "filename",
-        "filepath",
-        "directory",
-        "dir",
-        "folder",
-    ]) {
+    if has(&["path", "paths", "file", "filename", "filepath", "directory", "dir", "folder"]) {
         add(Signal::Path, RuleId::S3, "takes a file path");
     }
-    let by_format = parameter
-        .format
-        .is_some_and(|format| matches!(format, "uri" | "url" | "hostname"));
-    if by_format
-        || has(&[
-            "url", "urls", "uri", "host", "hostname", "endpoint", "webhook", "domain",
-        ])
-    {
+    let by_format = parameter.format.is_some_and(|format| matches!(format, "uri" | "url" | "hostname"));
+    if by_format || has(&["url", "urls", "uri", "host", "hostname", "endpoint", "webhook", "domain"]) {
         add(Signal::Url, RuleId::S4, "takes a URL or host");
     }
     if has(&["html", "template", "css"]) {
         add(Signal::HtmlTemplate, RuleId::S5, "takes HTML or a template");
     }
-    let recipient = matches!(
-        head,
-        "to" | "recipient" | "recipients" | "cc" | "bcc" | "email" | "emails" | "phone"
-    );
+    let recipient =
+        matches!(head, "to" | "recipient" | "recipients" | "cc" | "bcc" | "email" | "emails" | "phone");
     if recipient || has(&["recipient", "recipients"]) {
         add(Signal::Recipient, RuleId::S7, "takes a recipient");
     }

@@ -22,8 +22,7 @@ pub(crate) fn lead_wins(name: &Reading, lead: &Reading, tokens: &[Token]) -> boo
     // The description opens with another verb of the same name: that one is the verb.
     let named = lead.is_firm() && tokens.iter().any(|word| word.text == lead.base());
     let closes = tokens.last().is_some_and(|word| word.text == lead.base());
-    let plain =
-        name.verb.is_some_and(|verb| verb.kind == Kind::Strict) && listed(CORE, name.base());
+    let plain = name.verb.is_some_and(|verb| verb.kind == Kind::Strict) && listed(CORE, name.base());
     if named && !plain && (closes || !listed(CORE, name.base())) {
         return true;
     }
@@ -42,9 +41,6 @@ const CORE: &str = "\
 /// Verbs that stay doubtful without a description, however plain they stand in the name.
 pub(crate) fn is_weak_verb(name: Option<&Reading>) -> bool {
     name.is_some_and(|name| {
-        matches!(
-            name.base(),
-            "export" | "import" | "apply" | "download" | "sync" | "save"
-        )
+        matches!(name.base(), "export" | "import" | "apply" | "download" | "sync" | "save")
     })
 }

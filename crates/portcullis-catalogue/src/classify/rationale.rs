@@ -66,16 +66,9 @@ fn effect(facts: &Facts<'_>) -> String {
         }
     };
     if first.quote.is_empty() {
-        return format!(
-            "`{name}` is judged by what is said {place}: {}.",
-            first.says
-        );
+        return format!("`{name}` is judged by what is said {place}: {}.", first.says);
     }
-    format!(
-        "`{name}` is judged by `{}` {place}: {}.",
-        inert(&first.quote),
-        first.says
-    )
+    format!("`{name}` is judged by `{}` {place}: {}.", inert(&first.quote), first.says)
 }
 
 /// How far a call can reach.
@@ -89,14 +82,10 @@ fn reach(facts: &Facts<'_>) -> String {
             "What it sends leaves the system and cannot be called back."
         }
         Class::Execute => "Its effect depends on the arguments and may reach past the call.",
-        Class::Destructive if has(Signal::Force) => {
-            "A force or recursive flag widens what one call removes."
-        }
+        Class::Destructive if has(Signal::Force) => "A force or recursive flag widens what one call removes.",
         Class::Destructive => "What one call removes stays removed.",
         Class::Financial => "One call can cost money that nobody gives back.",
-        Class::Write if has(Signal::Overwrites) => {
-            "The vendor says that it may overwrite what is there."
-        }
+        Class::Write if has(Signal::Overwrites) => "The vendor says that it may overwrite what is there.",
         Class::Write if has(Signal::Path) => "It reaches as far as the paths that it may write to.",
         Class::Write => "A loop can make many changes before anybody looks.",
         Class::Read if has(Signal::Secret) => "Nothing changes, but secrets may come back.",
@@ -114,10 +103,7 @@ fn reach(facts: &Facts<'_>) -> String {
 /// Why this class and not its neighbours.
 fn contrast(facts: &Facts<'_>) -> String {
     let money = facts.signals.contains(&Signal::Money);
-    let runs_tests = facts
-        .evidence
-        .iter()
-        .any(|evidence| evidence.rule == super::RuleId::B1);
+    let runs_tests = facts.evidence.iter().any(|evidence| evidence.rule == super::RuleId::B1);
     let text = match facts.class {
         Class::Read if money => {
             "Read, not Financial: money is its topic, but nothing says that any is moved. Not Write: nothing is created or changed."
@@ -151,23 +137,13 @@ fn sureness(facts: &Facts<'_>) -> String {
     let grounds = facts.grounds;
     let reasons = [
         (grounds.nothing, "no rule matched"),
-        (
-            grounds.siblings_only,
-            "only the other tools of the server speak for it",
-        ),
+        (grounds.siblings_only, "only the other tools of the server speak for it"),
         (!grounds.described, "no description was available"),
-        (
-            grounds.disagree,
-            "name and description, or a hint, point to different classes",
-        ),
+        (grounds.disagree, "name and description, or a hint, point to different classes"),
         (grounds.described && !grounds.named, "the name has no verb"),
         (grounds.hint_contradicts, "the vendor's hint contradicts"),
     ];
-    let reasons: Vec<&str> = reasons
-        .iter()
-        .filter(|reason| reason.0)
-        .map(|reason| reason.1)
-        .collect();
+    let reasons: Vec<&str> = reasons.iter().filter(|reason| reason.0).map(|reason| reason.1).collect();
     let confidence = facts.confidence;
     if reasons.is_empty() {
         return format!("Confidence {confidence:.2}.");

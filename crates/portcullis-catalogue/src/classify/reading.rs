@@ -6,8 +6,8 @@ use crate::words::{Kind, Token, Verb};
 
 /// Words that are nouns elsewhere and plain verbs at the front of a name.
 const OPENING: &[&str] = &[
-    "list", "search", "query", "check", "view", "show", "ask", "chat", "think", "plot", "scrape",
-    "crawl", "preview", "simulate", "quote", "diff", "research",
+    "list", "search", "query", "check", "view", "show", "ask", "chat", "think", "plot", "scrape", "crawl",
+    "preview", "simulate", "quote", "diff", "research",
 ];
 
 /// The reading of a name or of a description.
@@ -46,10 +46,7 @@ impl Reading {
 
     pub(crate) fn of_verb(verb: &'static Verb, rule: RuleId, token: &Token, sure: bool) -> Reading {
         let sure = sure && verb.kind != Kind::Vague;
-        Reading {
-            verb: Some(verb),
-            ..Reading::new(verb.class, rule, token, sure)
-        }
+        Reading { verb: Some(verb), ..Reading::new(verb.class, rule, token, sure) }
     }
 
     /// The object changes the class.
@@ -69,8 +66,7 @@ impl Reading {
 
     /// A verb that says nothing of its effect.
     pub(crate) fn is_vague(&self) -> bool {
-        self.verb
-            .is_some_and(|verb| verb.kind == Kind::Vague || verb.base == "write" && !self.sure)
+        self.verb.is_some_and(|verb| verb.kind == Kind::Vague || verb.base == "write" && !self.sure)
     }
 
     /// The base form, or nothing.

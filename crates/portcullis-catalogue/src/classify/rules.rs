@@ -52,13 +52,7 @@ const fn rule(
     meaning: &'static str,
     examples: &'static [&'static str],
 ) -> Rule {
-    Rule {
-        id,
-        code,
-        name,
-        meaning,
-        examples,
-    }
+    Rule { id, code, name, meaning, examples }
 }
 
 /// All rules, in the order of the page.
@@ -68,11 +62,7 @@ pub const RULES: &[Rule] = &[
         "N1",
         "name-verb-first",
         "the first word of the name, after a prefix that all tools of the server share, is a verb: its class",
-        &[
-            "get_page: Read",
-            "apply_settings: Write",
-            "create_or_drop: the graver of both",
-        ],
+        &["get_page: Read", "apply_settings: Write", "create_or_drop: the graver of both"],
     ),
     rule(
         RuleId::N2,
@@ -80,11 +70,7 @@ pub const RULES: &[Rule] = &[
         "name-head-last",
         "names that start with a noun: the verb further back, or a last word that announces a report; such a \
          word beats a first word that is also a noun",
-        &[
-            "vm_delete: Destructive",
-            "deploy_status: Read",
-            "app_logs: Read",
-        ],
+        &["vm_delete: Destructive", "deploy_status: Read", "app_logs: Read"],
     ),
     rule(
         RuleId::N3,
@@ -112,10 +98,7 @@ pub const RULES: &[Rule] = &[
         "D2",
         "description-alternatives",
         "several verbs side by side in the leading clause: the gravest of them, and it beats a Read name",
-        &[
-            "`Get or update the scale`: Write",
-            "`List, create and delete keys`: Destructive",
-        ],
+        &["`Get or update the scale`: Write", "`List, create and delete keys`: Destructive"],
     ),
     rule(
         RuleId::D3,
@@ -123,11 +106,7 @@ pub const RULES: &[Rule] = &[
         "description-negation",
         "verbs that are denied or only considered do not count; a claim to change nothing is kept as a signal and \
          never outweighs a verb in the name",
-        &[
-            "`does not modify`",
-            "`decides whether to send`",
-            "`dry run`",
-        ],
+        &["`does not modify`", "`decides whether to send`", "`dry run`"],
     ),
     rule(
         RuleId::S1,
@@ -151,13 +130,7 @@ pub const RULES: &[Rule] = &[
         "a parameter takes a file path: signal; a converter that writes to one is Write",
         &["path", "output_file"],
     ),
-    rule(
-        RuleId::S4,
-        "S4",
-        "url",
-        "a parameter takes a URL or host: signal",
-        &["url", "webhook_url"],
-    ),
+    rule(RuleId::S4, "S4", "url", "a parameter takes a URL or host: signal", &["url", "webhook_url"]),
     rule(
         RuleId::S5,
         "S5",
@@ -165,13 +138,7 @@ pub const RULES: &[Rule] = &[
         "a parameter takes HTML or a template: signal",
         &["html", "template"],
     ),
-    rule(
-        RuleId::S6,
-        "S6",
-        "many-parameters",
-        "twelve parameters or more: signal",
-        &[],
-    ),
+    rule(RuleId::S6, "S6", "many-parameters", "twelve parameters or more: signal", &[]),
     rule(
         RuleId::S7,
         "S7",
@@ -193,13 +160,7 @@ pub const RULES: &[Rule] = &[
         "a force or recursive flag: signal; with a removing verb it adds confidence",
         &["force", "recursive"],
     ),
-    rule(
-        RuleId::S10,
-        "S10",
-        "secret",
-        "secrets go in or come out: signal",
-        &["password", "get_secret"],
-    ),
+    rule(RuleId::S10, "S10", "secret", "secrets go in or come out: signal", &["password", "get_secret"]),
     rule(
         RuleId::A1,
         "A1",
@@ -208,13 +169,7 @@ pub const RULES: &[Rule] = &[
          `overwrites`; a hint never lowers a class",
         &[],
     ),
-    rule(
-        RuleId::A2,
-        "A2",
-        "hint-agrees",
-        "a stated hint agrees with the class: more confidence",
-        &[],
-    ),
+    rule(RuleId::A2, "A2", "hint-agrees", "a stated hint agrees with the class: more confidence", &[]),
     rule(
         RuleId::A3,
         "A3",
@@ -228,11 +183,7 @@ pub const RULES: &[Rule] = &[
         "money-effect",
         "a mutating verb together with a money noun, or with an ambiguous one where the surroundings speak of money: \
          Financial; the noun alone is Read",
-        &[
-            "authorizePayment: Financial",
-            "swapTokens: Financial",
-            "list_invoices: Read",
-        ],
+        &["authorizePayment: Financial", "swapTokens: Financial", "list_invoices: Read"],
     ),
     rule(
         RuleId::X1,
@@ -248,13 +199,7 @@ pub const RULES: &[Rule] = &[
         "other tools of the server run code, and this one runs, tests, installs, loads or evaluates",
         &["run_class_test beside eval"],
     ),
-    rule(
-        RuleId::B2,
-        "B2",
-        "siblings-read",
-        "no verb at all and every other tool is Read: weak Read",
-        &[],
-    ),
+    rule(RuleId::B2, "B2", "siblings-read", "no verb at all and every other tool is Read: weak Read", &[]),
     rule(
         RuleId::Z0,
         "Z0",
@@ -268,10 +213,7 @@ impl RuleId {
     /// Its row of the table.
     pub fn rule(self) -> &'static Rule {
         // Every id has a row; the first stands in only to keep this total, and a test compares the two.
-        RULES
-            .iter()
-            .find(|rule| rule.id == self)
-            .unwrap_or(&FALLBACK)
+        RULES.iter().find(|rule| rule.id == self).unwrap_or(&FALLBACK)
     }
 
     /// As reports write it.

@@ -43,15 +43,10 @@ impl Siblings {
 
     /// The same, where only the names are known.
     pub fn of_names<'a>(server: &str, names: impl Iterator<Item = &'a str>) -> Siblings {
-        let names: Vec<(&str, Vec<Token>)> = names
-            .take(SIBLINGS_MAX)
-            .map(|name| (name, split_name(name)))
-            .collect();
+        let names: Vec<(&str, Vec<Token>)> =
+            names.take(SIBLINGS_MAX).map(|name| (name, split_name(name))).collect();
         let mut siblings = Siblings {
-            server_words: split_name(server)
-                .into_iter()
-                .map(|word| word.text)
-                .collect(),
+            server_words: split_name(server).into_iter().map(|word| word.text).collect(),
             prefix: common_prefix(&names),
             ..Siblings::default()
         };
@@ -60,10 +55,7 @@ impl Siblings {
             siblings.count(name, tokens);
             about_money += usize::from(tokens.iter().any(|word| Nouns::money().has(&word.text)));
         }
-        let named = siblings
-            .server_words
-            .iter()
-            .any(|word| Nouns::money_context().has(word));
+        let named = siblings.server_words.iter().any(|word| Nouns::money_context().has(word));
         let share = about_money as f64 / names.len().max(1) as f64;
         siblings.money = named || (about_money >= 2 && share >= MONEY_SHARE);
         siblings
@@ -106,10 +98,7 @@ impl Siblings {
 
     /// Another tool of the server that runs code.
     pub(crate) fn code_runner(&self, not: &str) -> Option<&str> {
-        self.runs_code
-            .iter()
-            .map(String::as_str)
-            .find(|name| *name != not)
+        self.runs_code.iter().map(String::as_str).find(|name| *name != not)
     }
 
     /// Whether every name that could be read is Read, and there are some.
@@ -125,12 +114,9 @@ fn common_prefix(names: &[(&str, Vec<Token>)]) -> Option<String> {
             *counts.entry(first.text.as_str()).or_default() += 1;
         }
     }
-    let (word, count) = counts
-        .into_iter()
-        .max_by_key(|(word, count)| (*count, *word))?;
+    let (word, count) = counts.into_iter().max_by_key(|(word, count)| (*count, *word))?;
     let common = count >= 3 && count as f64 >= names.len() as f64 * PREFIX_SHARE;
-    let is_verb =
-        verb(word).is_some_and(|verb| verb.kind == Kind::Strict || verb.class == Class::Read);
+    let is_verb = verb(word).is_some_and(|verb| verb.kind == Kind::Strict || verb.class == Class::Read);
     (common && !is_verb).then(|| word.to_owned())
 }
 

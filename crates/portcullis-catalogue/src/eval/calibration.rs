@@ -43,16 +43,10 @@ pub struct Calibration {
 
 pub(crate) fn calibrate(points: &[Point<'_>]) -> Calibration {
     let foretold: Vec<f64> = points.iter().map(|point| foretell(points, point)).collect();
-    let bands: Vec<Band> = (0..BANDS.len())
-        .filter_map(|band| summarize(points, &foretold, band))
-        .collect();
+    let bands: Vec<Band> = (0..BANDS.len()).filter_map(|band| summarize(points, &foretold, band)).collect();
     let total = points.len().max(1) as f64;
     let weigh = |distance: fn(&Band) -> f64| {
-        bands
-            .iter()
-            .map(|band| distance(band).abs() * band.count as f64)
-            .sum::<f64>()
-            / total
+        bands.iter().map(|band| distance(band).abs() * band.count as f64).sum::<f64>() / total
     };
     Calibration {
         error_left_out: weigh(|band| band.foretold - band.right),
@@ -63,18 +57,14 @@ pub(crate) fn calibrate(points: &[Point<'_>]) -> Calibration {
 
 fn band_of(confidence: f64) -> usize {
     let hundredths = (confidence * 100.0).round() as u32;
-    BANDS
-        .iter()
-        .rposition(|from| hundredths >= *from)
-        .unwrap_or(0)
+    BANDS.iter().rposition(|from| hundredths >= *from).unwrap_or(0)
 }
 
 /// The share of right ones in this band over all other servers, smoothed towards the stated value.
 fn foretell(points: &[Point<'_>], wanted: &Point<'_>) -> f64 {
     let band = band_of(wanted.confidence);
-    let others = points
-        .iter()
-        .filter(|point| point.server != wanted.server && band_of(point.confidence) == band);
+    let others =
+        points.iter().filter(|point| point.server != wanted.server && band_of(point.confidence) == band);
     let (mut right, mut count) = (0, 0);
     for point in others {
         count += 1;
@@ -94,25 +84,17 @@ fn summarize(points: &[Point<'_>], foretold: &[f64], band: usize) -> Option<Band
         return None;
     }
     let count = inside.len();
-    let mean =
-        |value: fn(&(&Point<'_>, f64)) -> f64| inside.iter().map(value).sum::<f64>() / count as f64;
+    let mean = |value: fn(&(&Point<'_>, f64)) -> f64| inside.iter().map(value).sum::<f64>() / count as f64;
     Some(Band {
         from: f64::from(BANDS.get(band).copied().unwrap_or_default()) / 100.0,
         count,
         stated: mean(|(point, _)| point.confidence),
-        right: ratio(
-            inside.iter().filter(|(point, _)| point.right).count(),
-            count,
-        ),
+        right: ratio(inside.iter().filter(|(point, _)| point.right).count(), count),
         foretold: mean(|(_, foretold)| *foretold),
     })
 }
 
 /// How many servers there are.
 pub(crate) fn servers(points: &[Point<'_>]) -> usize {
-    points
-        .iter()
-        .map(|point| point.server)
-        .collect::<BTreeSet<_>>()
-        .len()
+    points.iter().map(|point| point.server).collect::<BTreeSet<_>>().len()
 }

@@ -10,19 +10,12 @@ pub struct Confusion {
 impl Confusion {
     /// Nothing counted yet.
     pub fn new(labels: &[&'static str]) -> Confusion {
-        Confusion {
-            labels: labels.to_vec(),
-            counts: vec![vec![0; labels.len()]; labels.len()],
-        }
+        Confusion { labels: labels.to_vec(), counts: vec![vec![0; labels.len()]; labels.len()] }
     }
 
     /// Counts one.
     pub fn add(&mut self, truth: usize, called: usize) {
-        if let Some(cell) = self
-            .counts
-            .get_mut(truth)
-            .and_then(|row| row.get_mut(called))
-        {
+        if let Some(cell) = self.counts.get_mut(truth).and_then(|row| row.get_mut(called)) {
             *cell += 1;
         }
     }
@@ -34,11 +27,7 @@ impl Confusion {
 
     /// How often `truth` was called `called`.
     pub fn count(&self, truth: usize, called: usize) -> usize {
-        self.counts
-            .get(truth)
-            .and_then(|row| row.get(called))
-            .copied()
-            .unwrap_or_default()
+        self.counts.get(truth).and_then(|row| row.get(called)).copied().unwrap_or_default()
     }
 
     /// All that was counted.
@@ -48,29 +37,21 @@ impl Confusion {
 
     /// The share that was called right.
     pub fn accuracy(&self) -> f64 {
-        let right: usize = (0..self.labels.len())
-            .map(|label| self.count(label, label))
-            .sum();
+        let right: usize = (0..self.labels.len()).map(|label| self.count(label, label)).sum();
         ratio(right, self.total())
     }
 
     /// F1 of one label; `None` where neither truth nor calls have it.
     pub fn f1(&self, label: usize) -> Option<f64> {
         let right = self.count(label, label);
-        let truths: usize = (0..self.labels.len())
-            .map(|other| self.count(label, other))
-            .sum();
-        let calls: usize = (0..self.labels.len())
-            .map(|other| self.count(other, label))
-            .sum();
+        let truths: usize = (0..self.labels.len()).map(|other| self.count(label, other)).sum();
+        let calls: usize = (0..self.labels.len()).map(|other| self.count(other, label)).sum();
         (truths + calls > 0).then(|| ratio(2 * right, truths + calls))
     }
 
     /// The mean F1 over the labels that occur.
     pub fn macro_f1(&self) -> f64 {
-        let scores: Vec<f64> = (0..self.labels.len())
-            .filter_map(|label| self.f1(label))
-            .collect();
+        let scores: Vec<f64> = (0..self.labels.len()).filter_map(|label| self.f1(label)).collect();
         scores.iter().sum::<f64>() / scores.len().max(1) as f64
     }
 }
@@ -95,22 +76,14 @@ pub struct Interval {
 pub fn wilson_95(part: usize, whole: usize) -> Interval {
     const Z: f64 = 1.959_964;
     if whole == 0 {
-        return Interval {
-            share: 0.0,
-            low: 0.0,
-            high: 1.0,
-        };
+        return Interval { share: 0.0, low: 0.0, high: 1.0 };
     }
     let n = whole as f64;
     let share = part as f64 / n;
     let centre = share + Z * Z / (2.0 * n);
     let spread = Z * (share * (1.0 - share) / n + Z * Z / (4.0 * n * n)).sqrt();
     let scale = 1.0 + Z * Z / n;
-    Interval {
-        share,
-        low: ((centre - spread) / scale).max(0.0),
-        high: ((centre + spread) / scale).min(1.0),
-    }
+    Interval { share, low: ((centre - spread) / scale).max(0.0), high: ((centre + spread) / scale).min(1.0) }
 }
 
 #[cfg(test)]

@@ -26,12 +26,7 @@ fn write_figures(title: &str, evaluation: &Evaluation, out: &mut String) -> std:
         evaluation.servers, evaluation.left_out
     )?;
     let whole = &evaluation.confusion;
-    writeln!(
-        out,
-        "macro-F1 {:.3}, accuracy {:.3}",
-        whole.macro_f1(),
-        whole.accuracy()
-    )?;
+    writeln!(out, "macro-F1 {:.3}, accuracy {:.3}", whole.macro_f1(), whole.accuracy())?;
     let aside = &evaluation.confusion_set_aside;
     if aside.total() < whole.total() {
         writeln!(
@@ -51,31 +46,15 @@ fn write_figures(title: &str, evaluation: &Evaluation, out: &mut String) -> std:
         rate.low * 100.0,
         rate.high * 100.0
     )?;
-    writeln!(
-        out,
-        "hints that contradict the rules: {}\n",
-        evaluation.mismatches
-    )
+    writeln!(out, "hints that contradict the rules: {}\n", evaluation.mismatches)
 }
 
 fn write_tables(evaluation: &Evaluation, out: &mut String) -> std::fmt::Result {
     write_confusion(&evaluation.confusion, out)?;
-    writeln!(
-        out,
-        "confidence  tools  stated  right  foretold (server left out)"
-    )?;
+    writeln!(out, "confidence  tools  stated  right  foretold (server left out)")?;
     for band in &evaluation.calibration.bands {
-        let Band {
-            from,
-            count,
-            stated,
-            right,
-            foretold,
-        } = *band;
-        writeln!(
-            out,
-            "  >= {from:.2}  {count:>5}   {stated:.3}  {right:.3}     {foretold:.3}"
-        )?;
+        let Band { from, count, stated, right, foretold } = *band;
+        writeln!(out, "  >= {from:.2}  {count:>5}   {stated:.3}  {right:.3}     {foretold:.3}")?;
     }
     let calibration = &evaluation.calibration;
     writeln!(
@@ -113,11 +92,7 @@ fn write_confusion(confusion: &Confusion, out: &mut String) -> std::fmt::Result 
 }
 
 fn write_errors(evaluation: &Evaluation, out: &mut String) -> std::fmt::Result {
-    let wrong: Vec<&Judged> = evaluation
-        .judged
-        .iter()
-        .filter(|judged| !judged.right)
-        .collect();
+    let wrong: Vec<&Judged> = evaluation.judged.iter().filter(|judged| !judged.right).collect();
     writeln!(out, "errors:")?;
     for judged in wrong.iter().filter(|judged| judged.demanded.is_none()) {
         write_error(judged, out)?;
@@ -137,11 +112,7 @@ fn write_error(judged: &Judged, out: &mut String) -> std::fmt::Result {
         Truth::NotScored => "-",
     };
     let ours = &judged.classification;
-    let rule = ours
-        .evidence
-        .first()
-        .map(|evidence| evidence.rule.code())
-        .unwrap_or_default();
+    let rule = ours.evidence.first().map(|evidence| evidence.rule.code()).unwrap_or_default();
     let name = format!("{}/{}", judged.row.server, judged.row.tool.name);
     let description = judged.row.tool.description.as_deref().unwrap_or_default();
     write!(

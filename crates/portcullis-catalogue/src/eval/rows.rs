@@ -39,17 +39,10 @@ pub struct RowFault {
 pub fn read_rows(text: &str) -> (Vec<Labelled>, Vec<RowFault>) {
     let mut rows = Vec::new();
     let mut faults = Vec::new();
-    for (index, line) in text
-        .lines()
-        .enumerate()
-        .filter(|(_, line)| !line.trim().is_empty())
-    {
+    for (index, line) in text.lines().enumerate().filter(|(_, line)| !line.trim().is_empty()) {
         match read_row(line) {
             Ok(row) => rows.push(row),
-            Err(message) => faults.push(RowFault {
-                line: index + 1,
-                message,
-            }),
+            Err(message) => faults.push(RowFault { line: index + 1, message }),
         }
     }
     (rows, faults)
@@ -67,11 +60,7 @@ fn read_row(line: &str) -> Result<Labelled, String> {
             None => Truth::NotScored,
         },
     };
-    Ok(Labelled {
-        server,
-        tool,
-        truth,
-    })
+    Ok(Labelled { server, tool, truth })
 }
 
 /// A definition out of a row: `tool`, `description`, `inputKeys`, `annotations`.
@@ -98,9 +87,5 @@ fn schema_of_keys(keys: &[Value]) -> Value {
     for key in keys.iter().filter_map(Value::as_str) {
         properties.insert(key, Value::Object(Object::new()));
     }
-    Value::Object(
-        Object::new()
-            .with("type", "object")
-            .with("properties", properties),
-    )
+    Value::Object(Object::new().with("type", "object").with("properties", properties))
 }

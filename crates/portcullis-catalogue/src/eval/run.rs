@@ -76,17 +76,9 @@ const THRESHOLDS: &[f64] = &[0.6, 0.7, 0.8, 0.9];
 /// Judges the rows that have a truth; `show_hints` lets the classifier see the annotations.
 pub fn evaluate(rows: &[Labelled], show_hints: bool) -> Evaluation {
     let siblings = siblings_by_server(rows);
-    let scored: Vec<&Labelled> = rows
-        .iter()
-        .filter(|row| row.truth != Truth::NotScored)
-        .collect();
-    let judged: Vec<Judged> = scored
-        .iter()
-        .map(|row| judge(row, &siblings, show_hints))
-        .collect();
-    let binary = judged
-        .iter()
-        .all(|judged| matches!(judged.row.truth, Truth::ReadOnly(_)));
+    let scored: Vec<&Labelled> = rows.iter().filter(|row| row.truth != Truth::NotScored).collect();
+    let judged: Vec<Judged> = scored.iter().map(|row| judge(row, &siblings, show_hints)).collect();
+    let binary = judged.iter().all(|judged| matches!(judged.row.truth, Truth::ReadOnly(_)));
     let unsafe_count = count_unsafe(&judged);
     let points: Vec<Point<'_>> = judged
         .iter()
@@ -104,14 +96,8 @@ pub fn evaluate(rows: &[Labelled], show_hints: bool) -> Evaluation {
         unsafe_errors: wilson_95(unsafe_count.0, unsafe_count.1),
         unsafe_count,
         calibration: calibrate(&points),
-        coverage: THRESHOLDS
-            .iter()
-            .map(|threshold| coverage(&judged, *threshold))
-            .collect(),
-        mismatches: judged
-            .iter()
-            .filter(|judged| judged.classification.hint_contradicts)
-            .count(),
+        coverage: THRESHOLDS.iter().map(|threshold| coverage(&judged, *threshold)).collect(),
+        mismatches: judged.iter().filter(|judged| judged.classification.hint_contradicts).count(),
         judged,
     }
 }
@@ -121,50 +107,28 @@ fn siblings_by_server(rows: &[Labelled]) -> BTreeMap<String, Siblings> {
     for row in rows {
         tools.entry(&row.server).or_default().push(row.tool.clone());
     }
-    tools
-        .into_iter()
-        .map(|(server, tools)| (server.to_owned(), Siblings::of(server, &tools)))
-        .collect()
+    tools.into_iter().map(|(server, tools)| (server.to_owned(), Siblings::of(server, &tools))).collect()
 }
 
 fn judge(row: &Labelled, siblings: &BTreeMap<String, Siblings>, show_hints: bool) -> Judged {
     let none = Siblings::none();
     let siblings = siblings.get(&row.server).unwrap_or(&none);
-    let tool = if show_hints {
-        row.tool.clone()
-    } else {
-        row.tool.clone().without_annotations()
-    };
+    let tool = if show_hints { row.tool.clone() } else { row.tool.clone().without_annotations() };
     let classification = classify(&tool, siblings);
     let right = match row.truth {
         Truth::ReadOnly(read_only) => read_only == (classification.class == Class::Read),
         Truth::Class(class) => class == classification.class,
         Truth::NotScored => true,
     };
-    let demanded = if right {
-        None
-    } else {
-        demanded(row, &classification)
-    };
-    Judged {
-        row: row.clone(),
-        classification,
-        right,
-        demanded,
-    }
+    let demanded = if right { None } else { demanded(row, &classification) };
+    Judged { row: row.clone(), classification, right, demanded }
 }
 
 fn demanded(row: &Labelled, ours: &Classification) -> Option<Demanded> {
-    let by = |rule| {
-        ours.evidence
-            .first()
-            .is_some_and(|evidence| evidence.rule == rule)
-    };
+    let by = |rule| ours.evidence.first().is_some_and(|evidence| evidence.rule == rule);
     let sends = ours.evidence.first().is_some_and(|evidence| {
         let word = evidence.quote.to_ascii_lowercase();
-        ["send", "post", "publish", "notify", "sms", "email", "reply"]
-            .iter()
-            .any(|verb| word.contains(verb))
+        ["send", "post", "publish", "notify", "sms", "email", "reply"].iter().any(|verb| word.contains(verb))
     });
     match (row.truth, ours.class) {
         (Truth::Class(Class::Financial), Class::Read)
@@ -179,9 +143,7 @@ fn demanded(row: &Labelled, ours: &Classification) -> Option<Demanded> {
         {
             Some(Demanded::CodeIsExecute)
         }
-        (Truth::Class(Class::Write), Class::Financial) if by(RuleId::M1) => {
-            Some(Demanded::MoneyCommitted)
-        }
+        (Truth::Class(Class::Write), Class::Financial) if by(RuleId::M1) => Some(Demanded::MoneyCommitted),
         _ => None,
     }
 }
@@ -191,18 +153,13 @@ fn about_subscriptions(tool: &ToolDefinition) -> bool {
 }
 
 fn confusion(judged: &[Judged], binary: bool, counts: fn(&Judged) -> bool) -> Confusion {
-    let labels: Vec<&'static str> = if binary {
-        vec!["Read", "mutating"]
-    } else {
-        Class::ALL.iter().map(|class| class.name()).collect()
-    };
+    let labels: Vec<&'static str> =
+        if binary { vec!["Read", "mutating"] } else { Class::ALL.iter().map(|class| class.name()).collect() };
     let mut confusion = Confusion::new(&labels);
     for judged in judged.iter().filter(|judged| counts(judged)) {
         let called = judged.classification.class;
         match judged.row.truth {
-            Truth::ReadOnly(read) => {
-                confusion.add(usize::from(!read), usize::from(called != Class::Read))
-            }
+            Truth::ReadOnly(read) => confusion.add(usize::from(!read), usize::from(called != Class::Read)),
             Truth::Class(class) => confusion.add(position(class), position(called)),
             Truth::NotScored => {}
         }
@@ -211,10 +168,7 @@ fn confusion(judged: &[Judged], binary: bool, counts: fn(&Judged) -> bool) -> Co
 }
 
 fn position(class: Class) -> usize {
-    Class::ALL
-        .iter()
-        .position(|other| *other == class)
-        .unwrap_or_default()
+    Class::ALL.iter().position(|other| *other == class).unwrap_or_default()
 }
 
 fn count_unsafe(judged: &[Judged]) -> (usize, usize) {
@@ -224,22 +178,13 @@ fn count_unsafe(judged: &[Judged]) -> (usize, usize) {
         Truth::NotScored => false,
     });
     let mutating: Vec<&Judged> = mutating.collect();
-    let missed = mutating
-        .iter()
-        .filter(|judged| judged.classification.class == Class::Read)
-        .count();
+    let missed = mutating.iter().filter(|judged| judged.classification.class == Class::Read).count();
     (missed, mutating.len())
 }
 
 fn coverage(judged: &[Judged], threshold: f64) -> (f64, f64, f64) {
-    let inside: Vec<&Judged> = judged
-        .iter()
-        .filter(|judged| judged.classification.confidence >= threshold)
-        .collect();
+    let inside: Vec<&Judged> =
+        judged.iter().filter(|judged| judged.classification.confidence >= threshold).collect();
     let right = inside.iter().filter(|judged| judged.right).count();
-    (
-        threshold,
-        ratio(inside.len(), judged.len()),
-        ratio(right, inside.len()),
-    )
+    (threshold, ratio(inside.len(), judged.len()), ratio(right, inside.len()))
 }

@@ -17,18 +17,8 @@ struct Pattern {
     says: &'static str,
 }
 
-const fn pattern(
-    kind: FindingKind,
-    level: Level,
-    expression: &'static str,
-    says: &'static str,
-) -> Pattern {
-    Pattern {
-        kind,
-        level,
-        expression,
-        says,
-    }
+const fn pattern(kind: FindingKind, level: Level, expression: &'static str, says: &'static str) -> Pattern {
+    Pattern { kind, level, expression, says }
 }
 
 const PATTERNS: &[Pattern] = &[
@@ -102,34 +92,20 @@ const PATTERNS: &[Pattern] = &[
 
 static SET: LazyLock<Option<RegexSet>> =
     LazyLock::new(|| RegexSet::new(PATTERNS.iter().map(|pattern| pattern.expression)).ok());
-static EACH: LazyLock<Vec<Option<Regex>>> = LazyLock::new(|| {
-    PATTERNS
-        .iter()
-        .map(|pattern| Regex::new(pattern.expression).ok())
-        .collect()
-});
+static EACH: LazyLock<Vec<Option<Regex>>> =
+    LazyLock::new(|| PATTERNS.iter().map(|pattern| Regex::new(pattern.expression).ok()).collect());
 
 /// One finding per pattern that matches.
 pub(super) fn look(place: &Pointer, text: &str, found: &mut Vec<Finding>) {
     let Some(set) = SET.as_ref() else { return };
     for index in &set.matches(text) {
-        let row = PATTERNS
-            .get(index)
-            .zip(EACH.get(index).and_then(Option::as_ref));
-        let Some((row, matched)) =
-            row.and_then(|(row, each)| each.find(text).map(|found| (row, found)))
+        let row = PATTERNS.get(index).zip(EACH.get(index).and_then(Option::as_ref));
+        let Some((row, matched)) = row.and_then(|(row, each)| each.find(text).map(|found| (row, found)))
         else {
             continue;
         };
         let says = format!("{}: `{}`", row.says, inert_short(matched.as_str(), 80));
-        found.push(finding(
-            row.kind,
-            row.level,
-            place,
-            matched.start(),
-            matched.end(),
-            says,
-        ));
+        found.push(finding(row.kind, row.level, place, matched.start(), matched.end(), says));
     }
 }
 

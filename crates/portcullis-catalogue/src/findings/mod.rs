@@ -70,22 +70,16 @@ impl FindingKind {
     /// What it means, for people.
     pub fn meaning(self) -> &'static str {
         match self {
-            FindingKind::HiddenCharacters => {
-                "the text holds characters that people do not see and models do"
-            }
+            FindingKind::HiddenCharacters => "the text holds characters that people do not see and models do",
             FindingKind::OddName => "the name can be mistaken for another",
-            FindingKind::Instructions => {
-                "the text gives orders to the model instead of describing the tool"
-            }
+            FindingKind::Instructions => "the text gives orders to the model instead of describing the tool",
             FindingKind::OtherTools => "the text speaks of tools that belong to other servers",
             FindingKind::SecretPlace => "the text names a place where secrets are kept",
             FindingKind::RemoteReference => "the schema can change without the definition changing",
             FindingKind::RecursiveSchema => "the schema cannot be read to its end",
             FindingKind::TooLarge => "only a part of the definition was read",
             FindingKind::LoadedDefault => "a default value carries a text of its own to the tool",
-            FindingKind::AnnotationMismatch => {
-                "what the vendor states and what the definition says differ"
-            }
+            FindingKind::AnnotationMismatch => "what the vendor states and what the definition says differ",
             FindingKind::ActiveMarkup => "the text holds markup or terminal escapes",
         }
     }
@@ -134,14 +128,7 @@ fn look_at_text(place: &Pointer, text: &str, found: &mut Vec<Finding>) {
     let is_description = place.as_str() == "/description";
     if text.len() > TEXT_BYTES_MAX || (is_description && text.len() > LONG_DESCRIPTION_BYTES) {
         let says = format!("a text of {} bytes", text.len());
-        found.push(finding(
-            FindingKind::TooLarge,
-            Level::Medium,
-            place,
-            0,
-            text.len(),
-            says,
-        ));
+        found.push(finding(FindingKind::TooLarge, Level::Medium, place, 0, text.len(), says));
     }
     let mut end = text.len().min(TEXT_BYTES_MAX);
     while !text.is_char_boundary(end) {
@@ -160,49 +147,22 @@ pub(crate) fn finding(
     end: usize,
     says: String,
 ) -> Finding {
-    let spot = Spot {
-        place: place.clone(),
-        start,
-        end,
-    };
-    Finding {
-        kind,
-        level,
-        spot,
-        says,
-    }
+    let spot = Spot { place: place.clone(), start, end };
+    Finding { kind, level, spot, says }
 }
 
 fn mismatch(class: &Classification) -> Finding {
     let place = Pointer::root().key("annotations").key("readOnlyHint");
-    let says = format!(
-        "`readOnlyHint` is true on a tool of class {}",
-        class.class.name()
-    );
-    finding(
-        FindingKind::AnnotationMismatch,
-        class.level(),
-        &place,
-        0,
-        0,
-        says,
-    )
+    let says = format!("`readOnlyHint` is true on a tool of class {}", class.class.name());
+    finding(FindingKind::AnnotationMismatch, class.level(), &place, 0, 0, says)
 }
 
 /// The texts that a model reads, with their places; bounded by the number of parameters.
 fn texts(tool: &ToolDefinition) -> Vec<(Pointer, &str)> {
     let root = Pointer::root();
     let mut texts = vec![(root.key("name"), tool.name.as_str())];
-    texts.extend(
-        tool.title
-            .as_deref()
-            .map(|title| (root.key("title"), title)),
-    );
-    texts.extend(
-        tool.description
-            .as_deref()
-            .map(|text| (root.key("description"), text)),
-    );
+    texts.extend(tool.title.as_deref().map(|title| (root.key("title"), title)));
+    texts.extend(tool.description.as_deref().map(|text| (root.key("description"), text)));
     for parameter in tool.parameters() {
         texts.push((parameter.place.clone(), parameter.name));
         if let Some(text) = parameter.description {

@@ -23,20 +23,10 @@ pub(super) fn look(tool: &ToolDefinition, found: &mut Vec<Finding>) {
     walk.visit(schema, &Pointer::root().key("inputSchema"), 0);
     let nodes = walk.nodes;
     let place = Pointer::root().key("inputSchema");
-    let parameters = schema
-        .get("properties")
-        .and_then(Value::as_object)
-        .map_or(0, |object| object.len());
+    let parameters = schema.get("properties").and_then(Value::as_object).map_or(0, |object| object.len());
     if nodes >= NODES_MAX || parameters > PARAMETERS_MAX {
         let says = format!("{parameters} parameters, of which {PARAMETERS_MAX} are looked at");
-        found.push(finding(
-            FindingKind::TooLarge,
-            Level::Medium,
-            &place,
-            0,
-            0,
-            says,
-        ));
+        found.push(finding(FindingKind::TooLarge, Level::Medium, &place, 0, 0, says));
     }
 }
 
@@ -77,18 +67,10 @@ impl Walk<'_> {
         let Some(text) = value.as_str() else { return };
         match key {
             "$ref" | "$dynamicRef" if text == "#" => {
-                self.add(
-                    FindingKind::RecursiveSchema,
-                    Level::Low,
-                    place,
-                    "refers to itself".to_owned(),
-                );
+                self.add(FindingKind::RecursiveSchema, Level::Low, place, "refers to itself".to_owned());
             }
             "$ref" | "$dynamicRef" if !text.starts_with('#') => {
-                let says = format!(
-                    "refers to `{}`, which is not followed",
-                    inert_short(text, 80)
-                );
+                let says = format!("refers to `{}`, which is not followed", inert_short(text, 80));
                 self.add(FindingKind::RemoteReference, Level::High, place, says);
             }
             "default" | "const" if text.len() > DEFAULT_BYTES_MAX => {

@@ -22,27 +22,10 @@ pub(super) fn hidden(place: &Pointer, text: &str, found: &mut Vec<Finding>) {
     let end = at + character.len_utf8();
     if character == '\u{1b}' || character == '\u{9b}' {
         let says = format!("a terminal escape, {count} hidden characters in all");
-        found.push(finding(
-            FindingKind::ActiveMarkup,
-            Level::High,
-            place,
-            at,
-            end,
-            says,
-        ));
+        found.push(finding(FindingKind::ActiveMarkup, Level::High, place, at, end, says));
     } else {
-        let says = format!(
-            "U+{:04X}, {count} hidden characters in all",
-            u32::from(character)
-        );
-        found.push(finding(
-            FindingKind::HiddenCharacters,
-            Level::High,
-            place,
-            at,
-            end,
-            says,
-        ));
+        let says = format!("U+{:04X}, {count} hidden characters in all", u32::from(character));
+        found.push(finding(FindingKind::HiddenCharacters, Level::High, place, at, end, says));
     }
 }
 
@@ -59,34 +42,15 @@ pub(super) fn odd_name(name: &str, found: &mut Vec<Finding>) {
     let odd = name.char_indices().find(|(_, c)| !usual(*c));
     let place = Pointer::root().key("name");
     if let Some((at, character)) = odd {
-        let says = format!(
-            "the name holds `{}`",
-            inert_short(&character.to_string(), 1)
-        );
+        let says = format!("the name holds `{}`", inert_short(&character.to_string(), 1));
         let end = at + character.len_utf8();
-        found.push(finding(
-            FindingKind::OddName,
-            Level::Low,
-            &place,
-            at,
-            end,
-            says,
-        ));
+        found.push(finding(FindingKind::OddName, Level::Low, &place, at, end, says));
     }
     let latin = name.chars().any(|c| c.is_ascii_alphabetic());
-    let look_alike = name
-        .char_indices()
-        .find(|(_, c)| super::across::latin_twin(*c).is_some());
+    let look_alike = name.char_indices().find(|(_, c)| super::across::latin_twin(*c).is_some());
     if let (true, Some((at, character))) = (latin, look_alike) {
         let says = format!("`{character}` is not the Latin letter it looks like");
         let end = at + character.len_utf8();
-        found.push(finding(
-            FindingKind::OddName,
-            Level::High,
-            &place,
-            at,
-            end,
-            says,
-        ));
+        found.push(finding(FindingKind::OddName, Level::High, &place, at, end, says));
     }
 }

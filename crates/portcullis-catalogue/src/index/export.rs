@@ -12,10 +12,7 @@ impl Index {
     /// Writes one line per tool that matches; returns how many.
     pub fn export(&self, search: &Search, out: &mut impl Write) -> Result<usize, IndexFault> {
         let mut written = 0;
-        let mut page = Search {
-            most: HITS_MAX,
-            ..search.clone()
-        };
+        let mut page = Search { most: HITS_MAX, ..search.clone() };
         loop {
             let hits = self.search(&page)?;
             for hit in &hits {
@@ -31,13 +28,8 @@ impl Index {
 }
 
 fn line(entry: &Entry) -> Value {
-    let confidence =
-        Number::parse(&format!("{:.2}", entry.confidence)).map_or(Value::Null, Value::Number);
-    let parameters: Vec<Value> = entry
-        .parameters
-        .split_whitespace()
-        .map(Value::from)
-        .collect();
+    let confidence = Number::parse(&format!("{:.2}", entry.confidence)).map_or(Value::Null, Value::Number);
+    let parameters: Vec<Value> = entry.parameters.split_whitespace().map(Value::from).collect();
     let object = Object::new()
         .with("server", entry.server.as_str())
         .with("tool", entry.tool.as_str())

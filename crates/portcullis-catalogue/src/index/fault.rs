@@ -56,9 +56,6 @@ pub struct Skipped {
 
 impl Skipped {
     pub(crate) fn new(place: impl Into<String>, reason: &str) -> Skipped {
-        Skipped {
-            place: place.into(),
-            reason: inert_short(reason, 300),
-        }
+        Skipped { place: place.into(), reason: inert_short(reason, 300) }
     }
 }

@@ -41,10 +41,7 @@ impl ChangeKind {
     }
 
     pub(super) fn code(self) -> i64 {
-        Self::ALL
-            .iter()
-            .position(|kind| *kind == self)
-            .map_or(0, |at| at as i64)
+        Self::ALL.iter().position(|kind| *kind == self).map_or(0, |at| at as i64)
     }
 
     fn of_code(code: i64) -> ChangeKind {
@@ -70,12 +67,7 @@ pub struct Change {
 
 impl Index {
     /// The history, the latest first.
-    pub fn changes(
-        &self,
-        server: Option<&str>,
-        since: i64,
-        most: usize,
-    ) -> Result<Vec<Change>, IndexFault> {
+    pub fn changes(&self, server: Option<&str>, since: i64, most: usize) -> Result<Vec<Change>, IndexFault> {
         let mut statement = self.connection.prepare_cached(
             "SELECT c.at, s.name, c.tool, c.kind, c.detail FROM changes c JOIN servers s ON s.id = c.server \
              WHERE (?1 IS NULL OR s.name = ?1) AND c.at >= ?2 ORDER BY c.id DESC LIMIT ?3",

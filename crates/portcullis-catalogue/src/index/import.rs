@@ -49,16 +49,13 @@ pub struct Listing {
 }
 
 fn limits() -> Limits {
-    Limits {
-        bytes_max: TEXT_BYTES_MAX,
-        depth_max: 128,
-    }
+    Limits { bytes_max: TEXT_BYTES_MAX, depth_max: 128 }
 }
 
 /// A saved `tools/list` answer: the result, the whole JSON-RPC message, or the bare array.
 pub fn tools_list(text: &str) -> Result<(Vec<ToolDefinition>, Vec<Skipped>), Skipped> {
-    let value = parse(text.as_bytes(), &limits())
-        .map_err(|fault| Skipped::new("file", &fault.to_string()))?;
+    let value =
+        parse(text.as_bytes(), &limits()).map_err(|fault| Skipped::new("file", &fault.to_string()))?;
     let tools = value
         .get("tools")
         .or_else(|| value.get("result").and_then(|result| result.get("tools")))
@@ -73,10 +70,7 @@ fn definitions(tools: &[Value]) -> (Vec<ToolDefinition>, Vec<Skipped>) {
     let mut skipped = Vec::new();
     for (index, tool) in tools.iter().enumerate() {
         if index >= TOOLS_MAX {
-            skipped.push(Skipped::new(
-                format!("tools[{index}]"),
-                "more tools than are read",
-            ));
+            skipped.push(Skipped::new(format!("tools[{index}]"), "more tools than are read"));
             break;
         }
         match ToolDefinition::from_value(&with_schema(tool)) {
@@ -89,10 +83,8 @@ fn definitions(tools: &[Value]) -> (Vec<ToolDefinition>, Vec<Skipped>) {
 
 /// Some lists have `arguments: [{name, type, desc}]` in place of a schema.
 fn with_schema(tool: &Value) -> Value {
-    let (Some(object), Some(arguments)) = (
-        tool.as_object(),
-        tool.get("arguments").and_then(Value::as_array),
-    ) else {
+    let (Some(object), Some(arguments)) = (tool.as_object(), tool.get("arguments").and_then(Value::as_array))
+    else {
         return tool.clone();
     };
     if object.contains_key("inputSchema") {
@@ -104,20 +96,14 @@ fn with_schema(tool: &Value) -> Value {
             continue;
         };
         let mut property = Object::new();
-        for (from, to) in [
-            ("type", "type"),
-            ("desc", "description"),
-            ("description", "description"),
-        ] {
+        for (from, to) in [("type", "type"), ("desc", "description"), ("description", "description")] {
             if let Some(text) = argument.get(from).and_then(Value::as_str) {
                 property.insert(to, Value::from(text));
             }
         }
         properties.insert(name, Value::Object(property));
     }
-    let schema = Object::new()
-        .with("type", "object")
-        .with("properties", properties);
+    let schema = Object::new().with("type", "object").with("properties", properties);
     Value::Object(object.clone().with("inputSchema", schema))
 }
 
@@ -134,8 +120,8 @@ pub struct RegistryPage {
 
 /// Reads a page of `/v0.1/servers`, or a single `server.json`.
 pub fn registry_page(text: &str) -> Result<RegistryPage, Skipped> {
-    let value = parse(text.as_bytes(), &limits())
-        .map_err(|fault| Skipped::new("page", &fault.to_string()))?;
+    let value =
+        parse(text.as_bytes(), &limits()).map_err(|fault| Skipped::new("page", &fault.to_string()))?;
     let mut page = RegistryPage::default();
     match value.get("servers").and_then(Value::as_array) {
         Some(servers) => {
@@ -146,14 +132,9 @@ pub fn registry_page(text: &str) -> Result<RegistryPage, Skipped> {
         None => page.add(&value, "server.json"),
     }
     let cursor = value.get("metadata").and_then(|metadata| {
-        metadata
-            .get("nextCursor")
-            .or_else(|| metadata.get("next_cursor"))
-            .and_then(Value::as_str)
+        metadata.get("nextCursor").or_else(|| metadata.get("next_cursor")).and_then(Value::as_str)
     });
-    page.next_cursor = cursor
-        .filter(|cursor| !cursor.is_empty())
-        .map(str::to_owned);
+    page.next_cursor = cursor.filter(|cursor| !cursor.is_empty()).map(str::to_owned);
     Ok(page)
 }
 
@@ -170,9 +151,7 @@ impl RegistryPage {
         }
         match registry_entry(server) {
             Some(entry) => self.servers.push(entry),
-            None => self
-                .skipped
-                .push(Skipped::new(place, "the server has no `name`")),
+            None => self.skipped.push(Skipped::new(place, "the server has no `name`")),
         }
     }
 }
@@ -180,29 +159,19 @@ impl RegistryPage {
 fn registry_entry(server: &Value) -> Option<ServerEntry> {
     let text = |value: &Value, key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
     let name = text(server, "name").filter(|name| !name.is_empty())?;
-    let package = server
-        .get("packages")
-        .and_then(Value::as_array)
-        .and_then(|list| list.first());
+    let package = server.get("packages").and_then(Value::as_array).and_then(|list| list.first());
     let package = package.and_then(|package| {
         let registry = text(package, "registryType").or_else(|| text(package, "registry_type"))?;
         let identifier = text(package, "identifier").or_else(|| text(package, "name"))?;
         Some(format!("{registry}:{identifier}"))
     });
-    let remote = server
-        .get("remotes")
-        .and_then(Value::as_array)
-        .and_then(|list| list.first());
+    let remote = server.get("remotes").and_then(Value::as_array).and_then(|list| list.first());
     Some(ServerEntry {
         name,
         version: text(server, "version"),
-        repository: server
-            .get("repository")
-            .and_then(|repository| text(repository, "url")),
+        repository: server.get("repository").and_then(|repository| text(repository, "url")),
         package,
-        remote: remote
-            .and_then(|remote| text(remote, "url"))
-            .and_then(|url| host_of(&url)),
+        remote: remote.and_then(|remote| text(remote, "url")).and_then(|url| host_of(&url)),
     })
 }
 
@@ -215,10 +184,7 @@ fn host_of(url: &str) -> Option<String> {
 }
 
 /// Rows like `{"server": …, "tool": …, "description": …}`, grouped by server. Reads line by line.
-pub fn json_lines(
-    reader: impl BufRead,
-    source: &str,
-) -> Result<(Vec<Listing>, Vec<Skipped>), IndexFault> {
+pub fn json_lines(reader: impl BufRead, source: &str) -> Result<(Vec<Listing>, Vec<Skipped>), IndexFault> {
     let mut servers: BTreeMap<String, Vec<ToolDefinition>> = BTreeMap::new();
     let mut skipped = Vec::new();
     for (index, line) in reader.lines().enumerate() {
@@ -232,10 +198,7 @@ pub fn json_lines(
         }
     }
     let listings = servers.into_iter().map(|(name, tools)| Listing {
-        server: ServerEntry {
-            name,
-            ..ServerEntry::default()
-        },
+        server: ServerEntry { name, ..ServerEntry::default() },
         tools,
         provenance: Provenance::Imported,
         source: source.to_owned(),
@@ -246,10 +209,7 @@ pub fn json_lines(
 
 fn row(line: &str) -> Result<(String, ToolDefinition), String> {
     let value = parse(line.as_bytes(), &Limits::message()).map_err(|fault| fault.to_string())?;
-    let server = value
-        .get("server")
-        .and_then(Value::as_str)
-        .filter(|name| !name.is_empty());
+    let server = value.get("server").and_then(Value::as_str).filter(|name| !name.is_empty());
     let server = server.ok_or("no `server`")?.to_owned();
     Ok((server, crate::eval::tool_of_row(&value)?))
 }
@@ -263,24 +223,18 @@ pub fn directory(path: &Path) -> Result<(Vec<Listing>, Vec<Skipped>), IndexFault
     let mut skipped = Vec::new();
     for file in files {
         let place = file.display().to_string();
-        let server = file
-            .parent()
-            .and_then(Path::file_name)
-            .map(|name| name.to_string_lossy().into_owned());
-        let read = std::fs::read_to_string(&file)
-            .map_err(|error| Skipped::new(place.clone(), &error.to_string()));
+        let server = file.parent().and_then(Path::file_name).map(|name| name.to_string_lossy().into_owned());
+        let read =
+            std::fs::read_to_string(&file).map_err(|error| Skipped::new(place.clone(), &error.to_string()));
         match read.and_then(|text| tools_list(&text)) {
             Ok((tools, faults)) => {
                 skipped.extend(
-                    faults.into_iter().map(|fault| {
-                        Skipped::new(format!("{place} {}", fault.place), &fault.reason)
-                    }),
+                    faults
+                        .into_iter()
+                        .map(|fault| Skipped::new(format!("{place} {}", fault.place), &fault.reason)),
                 );
                 listings.push(Listing {
-                    server: ServerEntry {
-                        name: server.unwrap_or_default(),
-                        ..ServerEntry::default()
-                    },
+                    server: ServerEntry { name: server.unwrap_or_default(), ..ServerEntry::default() },
                     tools,
                     provenance: Provenance::Imported,
                     source: place,
@@ -296,11 +250,7 @@ pub fn directory(path: &Path) -> Result<(Vec<Listing>, Vec<Skipped>), IndexFault
 /// Folders inside one another that are looked into.
 const FOLDERS_MAX: usize = 4;
 
-fn collect_files(
-    path: &Path,
-    depth: usize,
-    files: &mut Vec<std::path::PathBuf>,
-) -> Result<(), IndexFault> {
+fn collect_files(path: &Path, depth: usize, files: &mut Vec<std::path::PathBuf>) -> Result<(), IndexFault> {
     for entry in std::fs::read_dir(path)? {
         let entry = entry?;
         if files.len() >= FILES_MAX {

@@ -98,31 +98,17 @@ pub(super) fn prepare(mut listing: Listing) -> Prepared {
         if seen.insert(tool.name.as_str()) {
             rows.push(row(tool, &siblings, &listing));
         } else {
-            let place = format!(
-                "{}/{}",
-                inert_short(&listing.server.name, 100),
-                inert_short(&tool.name, 100)
-            );
-            skipped.push(Skipped::new(
-                place,
-                "the server lists this name twice; the first is kept",
-            ));
+            let place =
+                format!("{}/{}", inert_short(&listing.server.name, 100), inert_short(&tool.name, 100));
+            skipped.push(Skipped::new(place, "the server lists this name twice; the first is kept"));
         }
     }
-    Prepared {
-        listing,
-        rows,
-        skipped,
-    }
+    Prepared { listing, rows, skipped }
 }
 
 fn row(tool: &ToolDefinition, siblings: &Siblings, listing: &Listing) -> Row {
     let found = classify(tool, siblings);
-    let cap = if listing.provenance == Provenance::Live {
-        1.0
-    } else {
-        NOT_LIVE_CAP
-    };
+    let cap = if listing.provenance == Provenance::Live { 1.0 } else { NOT_LIVE_CAP };
     Row {
         name: tool.name.clone(),
         class: found.class,
@@ -135,16 +121,18 @@ fn row(tool: &ToolDefinition, siblings: &Siblings, listing: &Listing) -> Row {
     }
 }
 
+/// The names of the parameters at the top, with blanks between.
 fn parameters(tool: &ToolDefinition) -> String {
+    let properties = tool.input_schema.as_ref().and_then(|schema| schema.get("properties")?.as_object());
     let mut out = String::new();
-    for parameter in tool.parameters() {
-        if out.len() + parameter.name.len() >= PARAMETERS_BYTES_MAX {
+    for member in properties.into_iter().flatten() {
+        if out.len() + member.key.len() >= PARAMETERS_BYTES_MAX {
             break;
         }
         if !out.is_empty() {
             out.push(' ');
         }
-        out.push_str(&parameter.name.replace(char::is_whitespace, "_"));
+        out.push_str(&member.key.replace(char::is_whitespace, "_"));
     }
     out
 }
@@ -160,12 +148,7 @@ fn evidence(found: &Classification) -> String {
             Place::Siblings => "b".to_owned(),
             Place::Absent => "-".to_owned(),
         };
-        format!(
-            "{}:{place}:{}-{}",
-            evidence.rule.code(),
-            evidence.start,
-            evidence.end
-        )
+        format!("{}:{place}:{}-{}", evidence.rule.code(), evidence.start, evidence.end)
     });
     pieces.collect::<Vec<_>>().join(" ")
 }
@@ -215,15 +198,11 @@ fn words(tool: &ToolDefinition, class: Class, server: &str) -> String {
         }
     };
     add(&tool.name.to_lowercase());
-    split_name(&tool.name)
-        .iter()
-        .for_each(|word| add(&word.text));
+    split_name(&tool.name).iter().for_each(|word| add(&word.text));
     split_name(server).iter().for_each(|word| add(&word.text));
     if let Some(text) = &tool.description {
         let text = crate::classify::front(text, WORDS_BYTES_MAX);
-        split_text(text, 4 * WORDS_MAX)
-            .iter()
-            .for_each(|word| add(&word.text));
+        split_text(text, 4 * WORDS_MAX).iter().for_each(|word| add(&word.text));
     }
     out
 }

@@ -120,9 +120,8 @@ impl Index {
     }
 
     fn matches_any(&self, matching: &str) -> Result<bool, IndexFault> {
-        let mut statement = self
-            .connection
-            .prepare_cached("SELECT rowid FROM words WHERE words MATCH ? LIMIT 1")?;
+        let mut statement =
+            self.connection.prepare_cached("SELECT rowid FROM words WHERE words MATCH ? LIMIT 1")?;
         Ok(statement.exists([matching])?)
     }
 
@@ -132,37 +131,18 @@ impl Index {
         if let Some(matching) = matching {
             // Class and level are words of the same table, so the lists are intersected, not scanned.
             conditions.push(MATCHING.to_owned());
-            let wanted = if search.server.is_some() {
-                i64::MAX
-            } else {
-                most(search)
-            };
-            values.extend([
-                Sql::Text(matching),
-                Sql::Integer(search.after),
-                Sql::Integer(wanted),
-            ]);
+            let wanted = if search.server.is_some() { i64::MAX } else { most(search) };
+            values.extend([Sql::Text(matching), Sql::Integer(search.after), Sql::Integer(wanted)]);
         } else {
-            conditions.extend(
-                search
-                    .class
-                    .map(|class| format!("t.class = {}", class_code(class))),
-            );
-            conditions.extend(
-                search
-                    .level
-                    .map(|level| format!("t.class IN ({})", codes_of(level))),
-            );
+            conditions.extend(search.class.map(|class| format!("t.class = {}", class_code(class))));
+            conditions.extend(search.level.map(|level| format!("t.class IN ({})", codes_of(level))));
         }
         if let Some(server) = &search.server {
             conditions.push("s.name = ?".to_owned());
             values.push(Sql::Text(server.clone()));
         }
         values.push(Sql::Integer(most(search)));
-        let sql = format!(
-            "SELECT {COLUMNS} WHERE {} ORDER BY t.id LIMIT ?",
-            conditions.join(" AND ")
-        );
+        let sql = format!("SELECT {COLUMNS} WHERE {} ORDER BY t.id LIMIT ?", conditions.join(" AND "));
         let mut statement = self.connection.prepare_cached(&sql)?;
         let rows = statement.query_map(params_from_iter(values), entry)?;
         Ok(rows.collect::<Result<_, _>>()?)
@@ -172,22 +152,16 @@ impl Index {
     pub fn tool(&self, server: &str, tool: &str) -> Result<Option<Entry>, IndexFault> {
         let sql = format!("SELECT {COLUMNS} WHERE s.name = ?1 AND t.name = ?2");
         let mut statement = self.connection.prepare_cached(&sql)?;
-        Ok(statement
-            .query_row(params![server, tool], entry)
-            .optional()?)
+        Ok(statement.query_row(params![server, tool], entry).optional()?)
     }
 
     /// The class that an administrator set for a tool.
     pub fn override_of(&self, server: &str, tool: &str) -> Result<Option<Override>, IndexFault> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT class, by, reason FROM overrides WHERE server = ?1 AND tool = ?2",
-        )?;
+        let mut statement = self
+            .connection
+            .prepare_cached("SELECT class, by, reason FROM overrides WHERE server = ?1 AND tool = ?2")?;
         let found = statement.query_row(params![server, tool], |row| {
-            Ok(Override {
-                class: class_of(row.get(0)?),
-                by: row.get(1)?,
-                reason: row.get(2)?,
-            })
+            Ok(Override { class: class_of(row.get(0)?), by: row.get(1)?, reason: row.get(2)? })
         });
         Ok(found.optional()?)
     }
@@ -214,23 +188,13 @@ impl Index {
 
     /// How much there is, by provenance and class.
     pub fn counts(&self) -> Result<Counts, IndexFault> {
-        let servers = self
+        let servers = self.connection.query_row("SELECT count(*) FROM servers", [], |row| row.get(0))?;
+        let mut statement = self
             .connection
-            .query_row("SELECT count(*) FROM servers", [], |row| row.get(0))?;
-        let mut statement = self.connection.prepare_cached(
-            "SELECT provenance, class, count(*) FROM tools GROUP BY provenance, class",
-        )?;
-        let rows = statement.query_map([], |row| {
-            Ok((
-                provenance_of(row.get(0)?),
-                class_of(row.get(1)?),
-                row.get(2)?,
-            ))
-        })?;
-        Ok(Counts {
-            servers,
-            tools: rows.collect::<Result<_, _>>()?,
-        })
+            .prepare_cached("SELECT provenance, class, count(*) FROM tools GROUP BY provenance, class")?;
+        let rows = statement
+            .query_map([], |row| Ok((provenance_of(row.get(0)?), class_of(row.get(1)?), row.get(2)?)))?;
+        Ok(Counts { servers, tools: rows.collect::<Result<_, _>>()? })
     }
 }
 
@@ -239,13 +203,8 @@ fn most(search: &Search) -> i64 {
 }
 
 fn codes_of(level: Level) -> String {
-    let codes = Class::ALL
-        .into_iter()
-        .filter(|class| Level::of(*class) == level);
-    codes
-        .map(|class| class_code(class).to_string())
-        .collect::<Vec<_>>()
-        .join(", ")
+    let codes = Class::ALL.into_iter().filter(|class| Level::of(*class) == level);
+    codes.map(|class| class_code(class).to_string()).collect::<Vec<_>>().join(", ")
 }
 
 /// The words as a full-text expression; everything is quoted, so nothing the user types is syntax.
@@ -258,16 +217,8 @@ fn match_expression(text: &str, search: &Search, beginning: bool) -> Option<Stri
         let star = if beginning && index == last { "*" } else { "" };
         terms.push(format!("\"{}\"{star}", word.text.replace('"', "")));
     }
-    terms.extend(
-        search
-            .class
-            .map(|class| format!("\"{}\"", class_word(class))),
-    );
-    let of_level = |level| {
-        Class::ALL
-            .into_iter()
-            .find(|class| Level::of(*class) == level)
-    };
+    terms.extend(search.class.map(|class| format!("\"{}\"", class_word(class))));
+    let of_level = |level| Class::ALL.into_iter().find(|class| Level::of(*class) == level);
     let level = search.level.and_then(of_level);
     terms.extend(level.map(|class| format!("\"{}\"", level_word(class))));
     Some(terms.join(" AND "))
@@ -275,10 +226,7 @@ fn match_expression(text: &str, search: &Search, beginning: bool) -> Option<Stri
 
 fn provenance_of(code: i64) -> Provenance {
     let at = usize::try_from(code).unwrap_or(usize::MAX);
-    Provenance::ALL
-        .get(at)
-        .copied()
-        .unwrap_or(Provenance::Imported)
+    Provenance::ALL.get(at).copied().unwrap_or(Provenance::Imported)
 }
 
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {

@@ -77,9 +77,7 @@ impl Index {
                 });
             }
             drop(send);
-            receive
-                .iter()
-                .try_for_each(|prepared| store(&transaction, prepared, at, &mut report))
+            receive.iter().try_for_each(|prepared| store(&transaction, prepared, at, &mut report))
         });
         written?;
         transaction.commit()?;
@@ -87,13 +85,7 @@ impl Index {
     }
 
     /// Records that an administrator sets a class; the computed one stays beside it.
-    pub fn set_class(
-        &mut self,
-        server: &str,
-        tool: &str,
-        set: &Override,
-        at: i64,
-    ) -> Result<(), IndexFault> {
+    pub fn set_class(&mut self, server: &str, tool: &str, set: &Override, at: i64) -> Result<(), IndexFault> {
         self.connection.execute(
             "INSERT INTO overrides(server, tool, class, by, reason, at) VALUES(?1, ?2, ?3, ?4, ?5, ?6) \
              ON CONFLICT(server, tool) DO UPDATE SET class = ?3, by = ?4, reason = ?5, at = ?6",
@@ -110,17 +102,11 @@ pub(super) fn class_code(class: Class) -> i64 {
 
 /// The class of a stored code.
 pub(super) fn class_of(code: i64) -> Class {
-    Class::ALL
-        .into_iter()
-        .find(|class| class_code(*class) == code)
-        .unwrap_or(Class::Write)
+    Class::ALL.into_iter().find(|class| class_code(*class) == code).unwrap_or(Class::Write)
 }
 
 pub(super) fn provenance_code(provenance: Provenance) -> i64 {
-    Provenance::ALL
-        .iter()
-        .position(|other| *other == provenance)
-        .map_or(3, |at| at as i64)
+    Provenance::ALL.iter().position(|other| *other == provenance).map_or(3, |at| at as i64)
 }
 
 fn store(
@@ -129,33 +115,18 @@ fn store(
     at: i64,
     report: &mut ImportReport,
 ) -> Result<(), IndexFault> {
-    let Prepared {
-        listing,
-        rows,
-        skipped,
-    } = prepared;
+    let Prepared { listing, rows, skipped } = prepared;
     report.servers += 1;
     report.skipped.extend(skipped);
     let (server, is_new) = server_id(transaction, &listing, at)?;
-    let mut known = if is_new {
-        BTreeMap::new()
-    } else {
-        known_tools(transaction, server)?
-    };
-    let mut writer = Writer {
-        transaction,
-        server,
-        at,
-        provenance: provenance_code(listing.provenance),
-    };
+    let mut known = if is_new { BTreeMap::new() } else { known_tools(transaction, server)? };
+    let mut writer = Writer { transaction, server, at, provenance: provenance_code(listing.provenance) };
     let provenance = writer.provenance;
     let mut fresh = Vec::new();
     for row in rows {
         match known.remove(&row.name) {
             None => fresh.push(row),
-            Some(before)
-                if before.prints == row.prints && before.provenance <= writer.provenance =>
-            {
+            Some(before) if before.prints == row.prints && before.provenance <= writer.provenance => {
                 report.unchanged += 1;
             }
             Some(before) if before.provenance < writer.provenance => report.kept_live += 1,
@@ -180,9 +151,7 @@ fn store(
         writer.insert(&row)?;
         report.added += 1;
     }
-    let gone = known
-        .into_iter()
-        .filter(|(_, before)| listing.complete && before.provenance >= provenance);
+    let gone = known.into_iter().filter(|(_, before)| listing.complete && before.provenance >= provenance);
     for (name, before) in gone {
         writer.remove(&name, before.id)?;
         report.removed += 1;
@@ -190,11 +159,7 @@ fn store(
     Ok(())
 }
 
-fn server_id(
-    transaction: &Transaction<'_>,
-    listing: &Listing,
-    at: i64,
-) -> Result<(i64, bool), IndexFault> {
+fn server_id(transaction: &Transaction<'_>, listing: &Listing, at: i64) -> Result<(i64, bool), IndexFault> {
     let entry = &listing.server;
     let known: Option<i64> = transaction
         .prepare_cached("SELECT id FROM servers WHERE name = ?1")?
@@ -226,20 +191,12 @@ fn server_id(
     Ok((transaction.last_insert_rowid(), true))
 }
 
-fn known_tools(
-    transaction: &Transaction<'_>,
-    server: i64,
-) -> Result<BTreeMap<String, Known>, IndexFault> {
-    let mut statement = transaction.prepare_cached(
-        "SELECT name, id, class, provenance, prints FROM tools WHERE server = ?1",
-    )?;
+fn known_tools(transaction: &Transaction<'_>, server: i64) -> Result<BTreeMap<String, Known>, IndexFault> {
+    let mut statement = transaction
+        .prepare_cached("SELECT name, id, class, provenance, prints FROM tools WHERE server = ?1")?;
     let rows = statement.query_map([server], |row| {
-        let known = Known {
-            id: row.get(1)?,
-            class: row.get(2)?,
-            provenance: row.get(3)?,
-            prints: row.get(4)?,
-        };
+        let known =
+            Known { id: row.get(1)?, class: row.get(2)?, provenance: row.get(3)?, prints: row.get(4)? };
         Ok((row.get(0)?, known))
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -312,24 +269,18 @@ impl Writer<'_> {
 
     fn remove(&mut self, name: &str, id: i64) -> Result<(), IndexFault> {
         self.note(name, ChangeKind::Removed, "")?;
-        self.transaction
-            .prepare_cached("DELETE FROM tools WHERE id = ?1")?
-            .execute([id])?;
+        self.transaction.prepare_cached("DELETE FROM tools WHERE id = ?1")?.execute([id])?;
         self.forget_words(id)
     }
 
     fn forget_words(&mut self, id: i64) -> Result<(), IndexFault> {
-        self.transaction
-            .prepare_cached("DELETE FROM words WHERE rowid = ?1")?
-            .execute([id])?;
+        self.transaction.prepare_cached("DELETE FROM words WHERE rowid = ?1")?.execute([id])?;
         Ok(())
     }
 
     fn note(&mut self, tool: &str, kind: ChangeKind, detail: &str) -> Result<(), IndexFault> {
         self.transaction
-            .prepare_cached(
-                "INSERT INTO changes(at, server, tool, kind, detail) VALUES(?1, ?2, ?3, ?4, ?5)",
-            )?
+            .prepare_cached("INSERT INTO changes(at, server, tool, kind, detail) VALUES(?1, ?2, ?3, ?4, ?5)")?
             .execute(params![self.at, self.server, tool, kind.code(), detail])?;
         Ok(())
     }

@@ -97,67 +97,30 @@ pub fn grade_of(tools: &[(Class, bool, bool, bool)], posture: Posture) -> Grade 
 /// The grade of tools.
 pub(crate) fn grade(tools: &[Graded], posture: Posture) -> Grade {
     if tools.is_empty() {
-        return Grade {
-            letter: None,
-            score: 0.0,
-            verdict: Verdict::Unknown,
-            terms: Vec::new(),
-        };
+        return Grade { letter: None, score: 0.0, verdict: Verdict::Unknown, terms: Vec::new() };
     }
     let terms = terms(tools, posture);
     let score = terms.iter().map(|term| term.1).sum::<f64>().max(0.0);
     // A hair of floating point must not move a letter.
     let score = (score * 10_000.0).round() / 10_000.0;
     let letter = letter(score);
-    Grade {
-        letter: Some(letter),
-        score,
-        verdict: verdict(tools, letter),
-        terms,
-    }
+    Grade { letter: Some(letter), score, verdict: verdict(tools, letter), terms }
 }
 
 fn terms(tools: &[Graded], posture: Posture) -> Vec<(&'static str, f64)> {
     let count = tools.len() as f64;
-    let share =
-        |holds: fn(&Graded) -> bool| tools.iter().filter(|tool| holds(tool)).count() as f64 / count;
-    let gravest = tools
-        .iter()
-        .map(|tool| weight(tool.class))
-        .fold(0.0, f64::max);
+    let share = |holds: fn(&Graded) -> bool| tools.iter().filter(|tool| holds(tool)).count() as f64 / count;
+    let gravest = tools.iter().map(|tool| weight(tool.class)).fold(0.0, f64::max);
     let mean = tools.iter().map(|tool| weight(tool.class)).sum::<f64>() / count;
     let all = [
         ("gravest tool", 0.6 * gravest / 5.0),
         ("mean of the tools", 0.4 * mean / 5.0),
         ("contradicting hints", 0.15 * share(|tool| tool.mismatch)),
-        (
-            "signs of injection",
-            if share(|tool| tool.injection) > 0.0 {
-                0.20
-            } else {
-                0.0
-            },
-        ),
-        (
-            "remote without authentication",
-            if posture.open_remote { 0.10 } else { 0.0 },
-        ),
-        (
-            "version not pinned",
-            if posture.unpinned { 0.05 } else { 0.0 },
-        ),
-        (
-            "tools not seen live",
-            if share(|tool| !tool.live) > 0.0 {
-                0.05
-            } else {
-                0.0
-            },
-        ),
-        (
-            "unchanged for 90 days",
-            if posture.settled { -0.05 } else { 0.0 },
-        ),
+        ("signs of injection", if share(|tool| tool.injection) > 0.0 { 0.20 } else { 0.0 }),
+        ("remote without authentication", if posture.open_remote { 0.10 } else { 0.0 }),
+        ("version not pinned", if posture.unpinned { 0.05 } else { 0.0 }),
+        ("tools not seen live", if share(|tool| !tool.live) > 0.0 { 0.05 } else { 0.0 }),
+        ("unchanged for 90 days", if posture.settled { -0.05 } else { 0.0 }),
         ("signed release", if posture.signed { -0.05 } else { 0.0 }),
     ];
     all.into_iter().filter(|term| term.1 != 0.0).collect()
@@ -184,9 +147,7 @@ fn letter(score: f64) -> Letter {
 }
 
 fn verdict(tools: &[Graded], letter: Letter) -> Verdict {
-    let reads = tools
-        .iter()
-        .all(|tool| tool.class == Class::Read && !tool.injection);
+    let reads = tools.iter().all(|tool| tool.class == Class::Read && !tool.injection);
     match letter {
         _ if tools.iter().any(|tool| tool.injection) => Verdict::AskFirst,
         _ if reads => Verdict::Proceed,
@@ -200,10 +161,7 @@ mod tests {
     use super::*;
 
     fn of(classes: &[Class]) -> Grade {
-        let tools: Vec<_> = classes
-            .iter()
-            .map(|class| (*class, false, false, true))
-            .collect();
+        let tools: Vec<_> = classes.iter().map(|class| (*class, false, false, true)).collect();
         grade_of(&tools, Posture::default())
     }
 

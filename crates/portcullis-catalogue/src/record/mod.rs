@@ -36,11 +36,7 @@ pub fn display_name(name: &str) -> String {
 /// The slug of a tool or server: lower case, `_` and other marks to `-`, dots kept for tools.
 pub fn slug(name: &str, keep_dots: bool) -> String {
     let mark = |c: char| {
-        if c.is_alphanumeric() || (keep_dots && c == '.') {
-            c
-        } else {
-            '-'
-        }
+        if c.is_alphanumeric() || (keep_dots && c == '.') { c } else { '-' }
     };
     let slug: String = name.to_lowercase().chars().map(mark).collect();
     slug.trim_matches('-').to_owned()

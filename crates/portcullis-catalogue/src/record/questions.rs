@@ -36,23 +36,15 @@ pub(crate) fn class_meaning(class: Class) -> &'static str {
 pub(crate) fn class_advice(class: Class) -> &'static str {
     match class {
         Class::Read => "Allow it; look at what can come back with it.",
-        Class::Write => {
-            "Allow it with a limit, so that a loop cannot make hundreds of changes a minute."
-        }
-        Class::Execute => {
-            "Allow it with a tight limit, and ask a person where the arguments are free-form."
-        }
+        Class::Write => "Allow it with a limit, so that a loop cannot make hundreds of changes a minute.",
+        Class::Execute => "Allow it with a tight limit, and ask a person where the arguments are free-form.",
         Class::Destructive => "Hide it unless somebody needs it, and then ask a person each time.",
         Class::Financial => "Ask a person each time.",
     }
 }
 
 /// All six.
-pub(crate) fn questions(
-    record: &ToolRecord,
-    server: &str,
-    repository: Option<&str>,
-) -> Vec<Question> {
+pub(crate) fn questions(record: &ToolRecord, server: &str, repository: Option<&str>) -> Vec<Question> {
     let tool = inert(record.name());
     let make = |question: String, answer: String| Question { question, answer };
     vec![
@@ -61,10 +53,7 @@ pub(crate) fn questions(
         make(format!("How risky is `{tool}`?"), risky(record)),
         make(format!("Can I rate-limit `{tool}`?"), rate_limit(record)),
         make(format!("How do I block `{tool}` entirely?"), block(record)),
-        make(
-            format!("Which MCP server offers `{tool}`?"),
-            offered(server, repository),
-        ),
+        make(format!("Which MCP server offers `{tool}`?"), offered(server, repository)),
     ]
 }
 
@@ -74,12 +63,7 @@ fn what(record: &ToolRecord) -> String {
         None => "No description was published.".to_owned(),
     };
     let class = record.class();
-    format!(
-        "{said} It is {} {} tool. {}",
-        article(class.name()),
-        class.name(),
-        class_meaning(class)
-    )
+    format!("{said} It is {} {} tool. {}", article(class.name()), class.name(), class_meaning(class))
 }
 
 fn how(tool: &str) -> String {
@@ -90,12 +74,7 @@ fn how(tool: &str) -> String {
 
 fn risky(record: &ToolRecord) -> String {
     let class = record.class();
-    format!(
-        "Class {}, level {}. {}",
-        class.name(),
-        record.level().name(),
-        class_advice(class)
-    )
+    format!("Class {}, level {}. {}", class.name(), record.level().name(), class_advice(class))
 }
 
 /// The worked example uses the same row as the recommended policy.
@@ -113,9 +92,7 @@ fn rate_limit(record: &ToolRecord) -> String {
 }
 
 fn block(record: &ToolRecord) -> String {
-    let entry = Object::new()
-        .with("action", "deny")
-        .with("reason", "Not for agents.");
+    let entry = Object::new().with("action", "deny").with("reason", "Not for agents.");
     let policy = entry_policy(record.name(), entry);
     format!(
         "With `{}` the agent still sees the tool, and each call is answered with [POLICY DENIED] and the reason, which is optional. To take it off the list as well, put its name under `hide`.",
@@ -125,9 +102,7 @@ fn block(record: &ToolRecord) -> String {
 
 fn offered(server: &str, repository: Option<&str>) -> String {
     let name = inert(&display_name(server));
-    let from = repository
-        .map(|from| format!(" ({})", inert(from)))
-        .unwrap_or_default();
+    let from = repository.map(|from| format!(" ({})", inert(from))).unwrap_or_default();
     format!(
         "{name}{from}. The gateway stands between the agent and this server and judges each call before it gets there."
     )
@@ -136,10 +111,5 @@ fn offered(server: &str, repository: Option<&str>) -> String {
 /// A policy with one entry; everything else stays allowed.
 pub(crate) fn entry_policy(tool: &str, entry: Object) -> Value {
     let tools = Object::new().with(tool, entry);
-    Value::Object(
-        Object::new()
-            .with("version", "1")
-            .with("default", "allow")
-            .with("tools", tools),
-    )
+    Value::Object(Object::new().with("version", "1").with("default", "allow").with("tools", tools))
 }

@@ -41,35 +41,22 @@ pub struct ServerRecord {
 
 impl ServerRecord {
     /// Judges all tools of a server.
-    pub fn of(
-        facts: ServerFacts,
-        tools: Vec<ToolDefinition>,
-        provenance: Provenance,
-    ) -> ServerRecord {
+    pub fn of(facts: ServerFacts, tools: Vec<ToolDefinition>, provenance: Provenance) -> ServerRecord {
         let siblings = Siblings::of(&facts.name, &tools);
-        let tools: Vec<ToolRecord> = tools
-            .into_iter()
-            .map(|tool| ToolRecord::of(tool, &siblings, provenance, None))
-            .collect();
+        let tools: Vec<ToolRecord> =
+            tools.into_iter().map(|tool| ToolRecord::of(tool, &siblings, provenance, None)).collect();
         ServerRecord::of_records(facts, tools)
     }
 
     /// Puts records of tools together.
     pub fn of_records(facts: ServerFacts, tools: Vec<ToolRecord>) -> ServerRecord {
         let graded: Vec<Graded> = tools.iter().map(graded).collect();
-        ServerRecord {
-            grade: grade(&graded, facts.posture),
-            facts,
-            tools,
-        }
+        ServerRecord { grade: grade(&graded, facts.posture), facts, tools }
     }
 
     /// How many tools of a class there are.
     pub fn count(&self, class: Class) -> usize {
-        self.tools
-            .iter()
-            .filter(|tool| tool.class() == class)
-            .count()
+        self.tools.iter().filter(|tool| tool.class() == class).count()
     }
 
     /// How many tools change something.
@@ -79,31 +66,17 @@ impl ServerRecord {
 
     /// How many tools came from where; only those that occur.
     pub fn by_provenance(&self) -> Vec<(Provenance, usize)> {
-        let count = |wanted| {
-            self.tools
-                .iter()
-                .filter(|tool| tool.provenance == wanted)
-                .count()
-        };
-        Provenance::ALL
-            .into_iter()
-            .map(|from| (from, count(from)))
-            .filter(|(_, count)| *count > 0)
-            .collect()
+        let count = |wanted| self.tools.iter().filter(|tool| tool.provenance == wanted).count();
+        Provenance::ALL.into_iter().map(|from| (from, count(from))).filter(|(_, count)| *count > 0).collect()
     }
 
     /// The gravest tools, the surest first among equals; no Read ones.
     pub fn most_dangerous(&self) -> Vec<&ToolRecord> {
-        let mut tools: Vec<&ToolRecord> = self
-            .tools
-            .iter()
-            .filter(|tool| tool.class() != Class::Read)
-            .collect();
+        let mut tools: Vec<&ToolRecord> =
+            self.tools.iter().filter(|tool| tool.class() != Class::Read).collect();
         tools.sort_by(|a, b| {
             let grave = severity(b.class()).cmp(&severity(a.class()));
-            grave
-                .then(b.computed.confidence.total_cmp(&a.computed.confidence))
-                .then(a.name().cmp(b.name()))
+            grave.then(b.computed.confidence.total_cmp(&a.computed.confidence)).then(a.name().cmp(b.name()))
         });
         tools.truncate(DANGEROUS_MAX);
         tools
@@ -123,12 +96,7 @@ impl ServerRecord {
 
     /// The policy of a profile.
     pub fn policy(&self, profile: Profile) -> Recommendation {
-        server_policy(
-            self.tools
-                .iter()
-                .map(|tool| (&tool.definition, tool.class())),
-            profile,
-        )
+        server_policy(self.tools.iter().map(|tool| (&tool.definition, tool.class())), profile)
     }
 
     /// The six questions about one of its tools.
@@ -138,11 +106,8 @@ impl ServerRecord {
 
     /// Other tools of the server that say most about one: those of the same class first.
     pub fn related(&self, tool: &ToolRecord) -> Vec<&ToolRecord> {
-        let mut others: Vec<&ToolRecord> = self
-            .tools
-            .iter()
-            .filter(|other| other.name() != tool.name())
-            .collect();
+        let mut others: Vec<&ToolRecord> =
+            self.tools.iter().filter(|other| other.name() != tool.name()).collect();
         others.sort_by_key(|other| (other.class() != tool.class(), other.name().to_owned()));
         others.truncate(RELATED_MAX);
         others

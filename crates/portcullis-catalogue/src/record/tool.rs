@@ -23,12 +23,8 @@ pub enum Provenance {
 
 impl Provenance {
     /// All of them.
-    pub const ALL: [Provenance; 4] = [
-        Provenance::Live,
-        Provenance::Static,
-        Provenance::Readme,
-        Provenance::Imported,
-    ];
+    pub const ALL: [Provenance; 4] =
+        [Provenance::Live, Provenance::Static, Provenance::Readme, Provenance::Imported];
 
     /// The word for it.
     pub fn name(self) -> &'static str {
@@ -42,9 +38,7 @@ impl Provenance {
 
     /// The provenance with this name.
     pub fn from_name(name: &str) -> Option<Provenance> {
-        Provenance::ALL
-            .into_iter()
-            .find(|provenance| provenance.name() == name)
+        Provenance::ALL.into_iter().find(|provenance| provenance.name() == name)
     }
 }
 
@@ -115,9 +109,7 @@ impl ToolRecord {
 
     /// The class in force.
     pub fn class(&self) -> Class {
-        self.set_by_hand
-            .as_ref()
-            .map_or(self.computed.class, |set| set.class)
+        self.set_by_hand.as_ref().map_or(self.computed.class, |set| set.class)
     }
 
     /// Its level.
@@ -135,9 +127,7 @@ impl ToolRecord {
 pub(crate) fn definition_tokens(definition: &ToolDefinition) -> usize {
     let text = |text: &Option<String>| text.as_deref().map_or(0, tokens::estimate);
     let value = |value: &Option<portcullis_json::Value>| {
-        value.as_ref().map_or(0, |value| {
-            tokens::estimate(&portcullis_json::compact(value))
-        })
+        value.as_ref().map_or(0, |value| tokens::estimate(&portcullis_json::compact(value)))
     };
     tokens::estimate(&definition.name)
         + text(&definition.description)

@@ -86,17 +86,11 @@ fn write_report(servers: &[ServerRecord], made_at: &str, out: &mut String) -> st
     for server in servers {
         write_server(server, out)?;
     }
-    write!(
-        out,
-        "<footer><p class=\"quiet\">{FORMULA}</p></footer></main></body></html>"
-    )
+    write!(out, "<footer><p class=\"quiet\">{FORMULA}</p></footer></main></body></html>")
 }
 
 fn write_server(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
-    let letter = server
-        .grade
-        .letter
-        .map_or("–".to_owned(), |letter| format!("{letter:?}"));
+    let letter = server.grade.letter.map_or("–".to_owned(), |letter| format!("{letter:?}"));
     writeln!(
         out,
         "<section><div class=\"head\"><span class=\"grade g{letter}\" title=\"grade\">{letter}</span><div><h2>{}</h2>\
@@ -107,17 +101,10 @@ fn write_server(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
         server.grade.verdict.name()
     )?;
     write_bar(server, out)?;
-    let terms: Vec<String> = server
-        .grade
-        .terms
-        .iter()
-        .map(|(name, value)| format!("{name} {value:+.3}"))
-        .collect();
-    let from: Vec<String> = server
-        .by_provenance()
-        .iter()
-        .map(|(from, count)| format!("{count} {}", from.name()))
-        .collect();
+    let terms: Vec<String> =
+        server.grade.terms.iter().map(|(name, value)| format!("{name} {value:+.3}")).collect();
+    let from: Vec<String> =
+        server.by_provenance().iter().map(|(from, count)| format!("{count} {}", from.name())).collect();
     writeln!(
         out,
         "<p class=\"quiet\">Score {:.2}: {}. Seen: {}. About {} tokens of definitions, {}; with only the 5 cheapest tools {} fewer.</p>",
@@ -133,11 +120,7 @@ fn write_server(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
     write_tools(server, out)?;
     for profile in Profile::ALL {
         let policy = server.policy(profile);
-        let open = if profile == Profile::Recommended {
-            " open"
-        } else {
-            ""
-        };
+        let open = if profile == Profile::Recommended { " open" } else { "" };
         writeln!(
             out,
             "<details{open}><summary>Policy: {}</summary><p>{} {}</p><pre>{}</pre></details>",
@@ -156,10 +139,7 @@ fn write_bar(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
         let count = server.count(class);
         if count > 0 {
             let name = class.name();
-            write!(
-                out,
-                "<span class=\"c{name}\" style=\"flex:{count}\">{count} {name}</span>"
-            )?;
+            write!(out, "<span class=\"c{name}\" style=\"flex:{count}\">{count} {name}</span>")?;
         }
     }
     out.write_str("</div>\n")
@@ -217,11 +197,7 @@ fn write_tools(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
 }
 
 fn write_tool(server: &ServerRecord, tool: &ToolRecord, out: &mut String) -> std::fmt::Result {
-    let review = if tool.computed.needs_review() {
-        " · needs review"
-    } else {
-        ""
-    };
+    let review = if tool.computed.needs_review() { " · needs review" } else { "" };
     writeln!(
         out,
         "<details class=\"tool\"><summary><code>{}</code> <span class=\"class c{1}\">{1}</span> {2} <span class=\"quiet\">{3:.2}{review} · {4} tokens</span></summary>",
@@ -232,11 +208,7 @@ fn write_tool(server: &ServerRecord, tool: &ToolRecord, out: &mut String) -> std
         tool.tokens
     )?;
     match tool.definition.description.as_deref() {
-        Some(text) => write!(
-            out,
-            "<blockquote>{}</blockquote>",
-            escape(&inert_short(text, 600))
-        )?,
+        Some(text) => write!(out, "<blockquote>{}</blockquote>", escape(&inert_short(text, 600)))?,
         None => out.write_str("<p class=\"quiet\">No description published.</p>")?,
     }
     write!(
@@ -280,12 +252,7 @@ fn write_tool(server: &ServerRecord, tool: &ToolRecord, out: &mut String) -> std
         escape_lines(&policy.text())
     )?;
     for question in server.questions(tool) {
-        write!(
-            out,
-            "<h4>{}</h4><p>{}</p>",
-            sentence(&question.question),
-            sentence(&question.answer)
-        )?;
+        write!(out, "<h4>{}</h4><p>{}</p>", sentence(&question.question), sentence(&question.answer))?;
     }
     out.write_str("</details>\n")
 }

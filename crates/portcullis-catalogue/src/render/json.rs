@@ -26,11 +26,7 @@ pub fn server_json(server: &ServerRecord) -> Value {
     for profile in Profile::ALL {
         policies.insert(profile.name(), server.policy(profile).policy);
     }
-    let tools: Vec<Value> = server
-        .tools
-        .iter()
-        .map(|tool| tool_json(server, tool))
-        .collect();
+    let tools: Vec<Value> = server.tools.iter().map(|tool| tool_json(server, tool)).collect();
     let optional = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
     let object = Object::new()
         .with("server", server.facts.name.as_str())
@@ -51,10 +47,7 @@ fn grade(server: &ServerRecord) -> Value {
     for (name, value) in &server.grade.terms {
         terms.insert(name, number(*value));
     }
-    let letter = server
-        .grade
-        .letter
-        .map_or(Value::Null, |letter| Value::from(format!("{letter:?}")));
+    let letter = server.grade.letter.map_or(Value::Null, |letter| Value::from(format!("{letter:?}")));
     let grade = Object::new()
         .with("letter", letter)
         .with("score", number(server.grade.score))
@@ -66,24 +59,13 @@ fn grade(server: &ServerRecord) -> Value {
 /// A tool.
 pub fn tool_json(server: &ServerRecord, tool: &ToolRecord) -> Value {
     let attacks = tool.attacks.iter().map(|applies| {
-        let attack = Object::new()
-            .with("slug", applies.attack.slug)
-            .with("why", applies.why.as_str());
+        let attack = Object::new().with("slug", applies.attack.slug).with("why", applies.why.as_str());
         Value::Object(attack)
     });
     let questions = server.questions(tool).into_iter().map(|question| {
-        Value::Object(
-            Object::new()
-                .with("question", question.question)
-                .with("answer", question.answer),
-        )
+        Value::Object(Object::new().with("question", question.question).with("answer", question.answer))
     });
-    let signals: Vec<Value> = tool
-        .computed
-        .signals
-        .iter()
-        .map(|signal| Value::from(signal.name()))
-        .collect();
+    let signals: Vec<Value> = tool.computed.signals.iter().map(|signal| Value::from(signal.name())).collect();
     let mut object = Object::new()
         .with("name", tool.name())
         .with("class", tool.class().name())
@@ -93,28 +75,12 @@ pub fn tool_json(server: &ServerRecord, tool: &ToolRecord) -> Value {
         .with("needs_review", tool.computed.needs_review())
         .with("provenance", tool.provenance.name())
         .with("rationale", tool.computed.rationale.as_str())
-        .with(
-            "evidence",
-            tool.computed
-                .evidence
-                .iter()
-                .map(evidence)
-                .collect::<Vec<_>>(),
-        )
+        .with("evidence", tool.computed.evidence.iter().map(evidence).collect::<Vec<_>>())
         .with("signals", signals)
-        .with(
-            "findings",
-            tool.findings.iter().map(finding).collect::<Vec<_>>(),
-        )
+        .with("findings", tool.findings.iter().map(finding).collect::<Vec<_>>())
         .with("attacks", attacks.collect::<Vec<_>>())
         .with("policy", tool.recommendation.policy.clone())
-        .with(
-            "policy_effect",
-            format!(
-                "{} {}",
-                tool.recommendation.effect, tool.recommendation.others
-            ),
-        )
+        .with("policy_effect", format!("{} {}", tool.recommendation.effect, tool.recommendation.others))
         .with("questions", questions.collect::<Vec<_>>())
         .with("fingerprint", hex(&tool.fingerprint.whole))
         .with("tokens", count(tool.tokens));
@@ -129,9 +95,7 @@ pub fn tool_json(server: &ServerRecord, tool: &ToolRecord) -> Value {
 }
 
 fn evidence(evidence: &Evidence) -> Value {
-    let votes = evidence
-        .votes
-        .map_or(Value::Null, |class| Value::from(class.name()));
+    let votes = evidence.votes.map_or(Value::Null, |class| Value::from(class.name()));
     let object = Object::new()
         .with("rule", evidence.rule.code())
         .with("place", evidence.place.label())

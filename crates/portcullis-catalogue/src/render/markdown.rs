@@ -51,10 +51,7 @@ fn write_server(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
         server.tools.len(),
         server.mutating()
     )?;
-    let grade = server
-        .grade
-        .letter
-        .map_or("none".to_owned(), |letter| format!("{letter:?}"));
+    let grade = server.grade.letter.map_or("none".to_owned(), |letter| format!("{letter:?}"));
     writeln!(
         out,
         "Grade **{grade}** ({:.2}), verdict: {}. {FORMULA}\n",
@@ -64,12 +61,7 @@ fn write_server(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
     for (term, value) in &server.grade.terms {
         writeln!(out, "- {term}: {value:+.3}")?;
     }
-    writeln!(
-        out,
-        "\nAbout {} tokens of definitions ({}).\n",
-        server.tokens(),
-        tokens::NOTE
-    )?;
+    writeln!(out, "\nAbout {} tokens of definitions ({}).\n", server.tokens(), tokens::NOTE)?;
     let dangerous = server.most_dangerous();
     if !dangerous.is_empty() {
         writeln!(out, "## Most dangerous tools\n")?;
@@ -157,40 +149,19 @@ fn write_tool(server: &ServerRecord, tool: &ToolRecord, out: &mut String) -> std
         Some(text) => writeln!(out, "{}\n", escape(&inert_short(text, 1000)))?,
         None => writeln!(out, "No description published.\n")?,
     }
-    writeln!(
-        out,
-        "## What {name} does\n\n{}\n",
-        class_meaning(tool.class())
-    )?;
-    writeln!(
-        out,
-        "## Why {name} needs a policy\n\n{}\n",
-        escape(&tool.computed.rationale)
-    )?;
+    writeln!(out, "## What {name} does\n\n{}\n", class_meaning(tool.class()))?;
+    writeln!(out, "## Why {name} needs a policy\n\n{}\n", escape(&tool.computed.rationale))?;
     if let Some(set) = &tool.set_by_hand {
-        writeln!(
-            out,
-            "Set to {} by {}: {}\n",
-            set.class.name(),
-            escape(&set.by),
-            escape(&set.reason)
-        )?;
+        writeln!(out, "Set to {} by {}: {}\n", set.class.name(), escape(&set.by), escape(&set.reason))?;
     }
-    writeln!(
-        out,
-        "## From the tool's definition\n\n| rule | where | words | says |\n|---|---|---|---|"
-    )?;
+    writeln!(out, "## From the tool's definition\n\n| rule | where | words | says |\n|---|---|---|---|")?;
     for evidence in &tool.computed.evidence {
         writeln!(
             out,
             "| {} | {} | {} | {} |",
             evidence.rule.code(),
             code(&evidence.place.label()).replace('|', "\\|"),
-            if evidence.quote.is_empty() {
-                String::new()
-            } else {
-                code(&evidence.quote).replace('|', "\\|")
-            },
+            if evidence.quote.is_empty() { String::new() } else { code(&evidence.quote).replace('|', "\\|") },
             escape(&evidence.says)
         )?;
     }
@@ -199,11 +170,7 @@ fn write_tool(server: &ServerRecord, tool: &ToolRecord, out: &mut String) -> std
     }
     for applies in &tool.attacks {
         let attack = applies.attack;
-        writeln!(
-            out,
-            "- **{}** ({}): {} {}",
-            attack.name, applies.why, attack.summary, attack.case
-        )?;
+        writeln!(out, "- **{}** ({}): {} {}", attack.name, applies.why, attack.summary, attack.case)?;
     }
     write_control(tool, out)?;
     writeln!(out, "\n## Related tools\n")?;
@@ -212,19 +179,10 @@ fn write_tool(server: &ServerRecord, tool: &ToolRecord, out: &mut String) -> std
     }
     writeln!(out, "\n## Questions\n")?;
     for question in server.questions(tool) {
-        writeln!(
-            out,
-            "### {}\n\n{}\n",
-            escape(&question.question),
-            escape(&question.answer)
-        )?;
+        writeln!(out, "### {}\n\n{}\n", escape(&question.question), escape(&question.answer))?;
     }
     let live = server.tools.len();
-    writeln!(
-        out,
-        "{live} tools of this server are catalogued; {} are Read.",
-        server.count(Class::Read)
-    )
+    writeln!(out, "{live} tools of this server are catalogued; {} are Read.", server.count(Class::Read))
 }
 
 fn write_control(tool: &ToolRecord, out: &mut String) -> std::fmt::Result {
@@ -234,24 +192,12 @@ fn write_control(tool: &ToolRecord, out: &mut String) -> std::fmt::Result {
         out,
         "The gateway stands between the agent and the server and judges each call before it gets there.\n"
     )?;
-    writeln!(
-        out,
-        "{}\n\n{} {}\n",
-        fence(&policy.text()),
-        escape(&policy.effect),
-        policy.others
-    )?;
-    writeln!(
-        out,
-        "1. Register the server with the gateway: `portcullis server add`."
-    )?;
+    writeln!(out, "{}\n\n{} {}\n", fence(&policy.text()), escape(&policy.effect), policy.others)?;
+    writeln!(out, "1. Register the server with the gateway: `portcullis server add`.")?;
     writeln!(
         out,
         "2. Add the policy above: `portcullis policy check policy.json`, then attach it to a grant."
     )?;
-    writeln!(
-        out,
-        "3. Point the client at the gateway's address for this server.\n"
-    )?;
+    writeln!(out, "3. Point the client at the gateway's address for this server.\n")?;
     writeln!(out, "**{}**", call_to_action(tool.class()))
 }

@@ -25,17 +25,9 @@ const KINDS: [FindingKind; 11] = [
 pub fn sarif(servers: &[ServerRecord], version: &str) -> Value {
     let results: Vec<Value> = servers
         .iter()
-        .flat_map(|server| {
-            server
-                .tools
-                .iter()
-                .flat_map(move |tool| results(server, tool))
-        })
+        .flat_map(|server| server.tools.iter().flat_map(move |tool| results(server, tool)))
         .collect();
-    let driver = Object::new()
-        .with("name", "portcullis")
-        .with("version", version)
-        .with("rules", rules());
+    let driver = Object::new().with("name", "portcullis").with("version", version).with("rules", rules());
     let run = Object::new()
         .with("tool", Object::new().with("driver", driver))
         .with("columnKind", "unicodeCodePoints")
@@ -59,11 +51,7 @@ fn rules() -> Vec<Value> {
 
 fn rule(id: &str, text: &str) -> Value {
     let description = Object::new().with("text", text);
-    Value::Object(
-        Object::new()
-            .with("id", id)
-            .with("shortDescription", description),
-    )
+    Value::Object(Object::new().with("id", id).with("shortDescription", description))
 }
 
 fn class_rule(class: crate::Class) -> String {
@@ -74,26 +62,12 @@ fn results(server: &ServerRecord, tool: &ToolRecord) -> Vec<Value> {
     let mut results = Vec::new();
     if tool.class() != crate::Class::Read {
         let text = inert(&tool.computed.rationale);
-        results.push(result(
-            server,
-            tool,
-            &class_rule(tool.class()),
-            tool.level(),
-            &text,
-            "",
-        ));
+        results.push(result(server, tool, &class_rule(tool.class()), tool.level(), &text, ""));
     }
     for finding in &tool.findings {
         let text = inert(&finding.says);
         let place = finding.spot.place.as_str();
-        results.push(result(
-            server,
-            tool,
-            finding.kind.name(),
-            finding.level,
-            &text,
-            place,
-        ));
+        results.push(result(server, tool, finding.kind.name(), finding.level, &text, place));
     }
     results
 }
@@ -111,15 +85,9 @@ fn result(
         Level::Medium => "warning",
         Level::Low => "note",
     };
-    let name = format!(
-        "{}/{}{}",
-        inert_short(&server.facts.name, 100),
-        inert_short(tool.name(), 200),
-        inert(place)
-    );
-    let logical = Object::new()
-        .with("fullyQualifiedName", name.as_str())
-        .with("kind", "function");
+    let name =
+        format!("{}/{}{}", inert_short(&server.facts.name, 100), inert_short(tool.name(), 200), inert(place));
+    let logical = Object::new().with("fullyQualifiedName", name.as_str()).with("kind", "function");
     let location = Object::new().with("logicalLocations", vec![Value::Object(logical)]);
     let prints = Object::new().with("portcullis/v1", format!("{rule}:{name}"));
     let object = Object::new()

@@ -53,72 +53,33 @@ pub fn server_terminal(server: &ServerRecord, paint: Paint) -> String {
 fn write_server(server: &ServerRecord, paint: Paint, out: &mut String) -> std::fmt::Result {
     writeln!(out, "{}", paint.bold(&inert(&server.facts.name)))?;
     let total = server.tools.len();
-    writeln!(
-        out,
-        "{total} tools, {} of them can change or destroy something",
-        server.mutating()
-    )?;
+    writeln!(out, "{total} tools, {} of them can change or destroy something", server.mutating())?;
     let counts: Vec<String> = Class::ALL
         .into_iter()
         .filter(|class| server.count(*class) > 0)
         .map(|class| format!("{} {}", server.count(class), class.name()))
         .collect();
-    let from: Vec<String> = server
-        .by_provenance()
-        .iter()
-        .map(|(from, count)| format!("{count} {}", from.name()))
-        .collect();
+    let from: Vec<String> =
+        server.by_provenance().iter().map(|(from, count)| format!("{count} {}", from.name())).collect();
     writeln!(out, "{}; seen: {}", counts.join(", "), from.join(", "))?;
-    let grade = server
-        .grade
-        .letter
-        .map_or("-".to_owned(), |letter| format!("{letter:?}"));
-    writeln!(
-        out,
-        "grade {grade} ({:.2}), verdict: {}",
-        server.grade.score,
-        server.grade.verdict.name()
-    )?;
+    let grade = server.grade.letter.map_or("-".to_owned(), |letter| format!("{letter:?}"));
+    writeln!(out, "grade {grade} ({:.2}), verdict: {}", server.grade.score, server.grade.verdict.name())?;
     writeln!(out, "about {} tokens ({})\n", server.tokens(), tokens::NOTE)?;
     write_table(server, paint, out)?;
     write_findings(server, paint, out)?;
     let policy = server.policy(Profile::Recommended);
     writeln!(out, "\n{}", paint.bold("recommended policy"))?;
-    writeln!(
-        out,
-        "{}\n{} {}",
-        policy.text(),
-        policy.effect,
-        policy.others
-    )
+    writeln!(out, "{}\n{} {}", policy.text(), policy.effect, policy.others)
 }
 
 fn write_table(server: &ServerRecord, paint: Paint, out: &mut String) -> std::fmt::Result {
-    let width = server
-        .tools
-        .iter()
-        .map(|tool| inert(tool.name()).chars().count())
-        .max()
-        .unwrap_or(4);
+    let width = server.tools.iter().map(|tool| inert(tool.name()).chars().count()).max().unwrap_or(4);
     let width = width.clamp(4, NAME_COLUMN_MAX);
-    writeln!(
-        out,
-        "{:<width$}  {:<11}  {:<8}  {:>4}  reason",
-        "tool", "class", "level", "conf"
-    )?;
+    writeln!(out, "{:<width$}  {:<11}  {:<8}  {:>4}  reason", "tool", "class", "level", "conf")?;
     for tool in &server.tools {
         let class = paint.level(tool.level(), &format!("{:<11}", tool.class().name()));
-        let reason = tool
-            .computed
-            .evidence
-            .first()
-            .map(|first| first.says.clone())
-            .unwrap_or_default();
-        let review = if tool.computed.needs_review() {
-            " (needs review)"
-        } else {
-            ""
-        };
+        let reason = tool.computed.evidence.first().map(|first| first.says.clone()).unwrap_or_default();
+        let review = if tool.computed.needs_review() { " (needs review)" } else { "" };
         writeln!(
             out,
             "{:<width$}  {class}  {:<8}  {:>4.2}  {}{review}",
@@ -163,40 +124,21 @@ pub fn tool_terminal(server: &ServerRecord, tool: &ToolRecord, paint: Paint) -> 
     out
 }
 
-fn write_tool(
-    server: &ServerRecord,
-    tool: &ToolRecord,
-    paint: Paint,
-    out: &mut String,
-) -> std::fmt::Result {
+fn write_tool(server: &ServerRecord, tool: &ToolRecord, paint: Paint, out: &mut String) -> std::fmt::Result {
     let level = paint.level(tool.level(), &format!("{} risk", tool.level().name()));
-    writeln!(
-        out,
-        "{}  {level}  class {}",
-        paint.bold(&inert(tool.name())),
-        tool.class().name()
-    )?;
+    writeln!(out, "{}  {level}  class {}", paint.bold(&inert(tool.name())), tool.class().name())?;
     match tool.definition.description.as_deref() {
         Some(text) => writeln!(out, "{}", inert_short(text, 400))?,
         None => writeln!(out, "no description published")?,
     }
     writeln!(out, "\n{}\n{}", paint.bold("why"), tool.computed.rationale)?;
     if let Some(set) = &tool.set_by_hand {
-        writeln!(
-            out,
-            "set to {} by {}: {}",
-            set.class.name(),
-            inert(&set.by),
-            inert(&set.reason)
-        )?;
+        writeln!(out, "set to {} by {}: {}", set.class.name(), inert(&set.by), inert(&set.reason))?;
     }
     writeln!(out, "\n{}", paint.bold("evidence"))?;
     for evidence in &tool.computed.evidence {
-        let quoted = if evidence.quote.is_empty() {
-            String::new()
-        } else {
-            format!(" `{}`", inert(&evidence.quote))
-        };
+        let quoted =
+            if evidence.quote.is_empty() { String::new() } else { format!(" `{}`", inert(&evidence.quote)) };
         writeln!(
             out,
             "{:<3} {}{quoted}: {}",
@@ -206,18 +148,10 @@ fn write_tool(
         )?;
     }
     if !tool.attacks.is_empty() {
-        writeln!(
-            out,
-            "\n{}",
-            paint.bold("attack patterns that use this kind of access")
-        )?;
+        writeln!(out, "\n{}", paint.bold("attack patterns that use this kind of access"))?;
     }
     for applies in &tool.attacks {
-        writeln!(
-            out,
-            "{} ({}): {}",
-            applies.attack.name, applies.why, applies.attack.summary
-        )?;
+        writeln!(out, "{} ({}): {}", applies.attack.name, applies.why, applies.attack.summary)?;
     }
     let policy = &tool.recommendation;
     writeln!(
@@ -230,12 +164,7 @@ fn write_tool(
     )?;
     writeln!(out)?;
     for question in server.questions(tool) {
-        writeln!(
-            out,
-            "{}\n{}\n",
-            paint.bold(&question.question),
-            question.answer
-        )?;
+        writeln!(out, "{}\n{}\n", paint.bold(&question.question), question.answer)?;
     }
     Ok(())
 }

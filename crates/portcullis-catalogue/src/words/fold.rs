@@ -43,25 +43,18 @@ fn base_of(stem: &str, form: Form) -> Option<&'static Verb> {
         return Some(found);
     }
     if form == Form::Third {
-        let ies = stem
-            .strip_suffix("ie")
-            .and_then(|short| verb(&format!("{short}y")));
+        let ies = stem.strip_suffix("ie").and_then(|short| verb(&format!("{short}y")));
         return ies.or_else(|| stem.strip_suffix('e').and_then(verb));
     }
     verb(&format!("{stem}e"))
         .or_else(|| undoubled(stem).and_then(verb))
-        .or_else(|| {
-            stem.strip_suffix('i')
-                .and_then(|short| verb(&format!("{short}y")))
-        })
+        .or_else(|| stem.strip_suffix('i').and_then(|short| verb(&format!("{short}y"))))
 }
 
 fn undoubled(stem: &str) -> Option<&str> {
     let mut from_end = stem.chars().rev();
     let last = from_end.next()?;
-    (from_end.next() == Some(last))
-        .then(|| stem.strip_suffix(last))
-        .flatten()
+    (from_end.next() == Some(last)).then(|| stem.strip_suffix(last)).flatten()
 }
 
 /// `initialise` is `initialize`, `analyses` is `analyzes`.
@@ -74,9 +67,7 @@ fn british(word: &str) -> Option<(&'static Verb, Form)> {
     } else {
         return None;
     };
-    (american != word)
-        .then(|| fold_american(&american))
-        .flatten()
+    (american != word).then(|| fold_american(&american)).flatten()
 }
 
 fn fold_american(word: &str) -> Option<(&'static Verb, Form)> {
@@ -85,9 +76,7 @@ fn fold_american(word: &str) -> Option<(&'static Verb, Form)> {
     }
     [("s", Form::Third), ("ing", Form::Ing), ("ed", Form::Past)]
         .into_iter()
-        .find_map(|(ending, form)| {
-            base_of(word.strip_suffix(ending)?, form).map(|found| (found, form))
-        })
+        .find_map(|(ending, form)| base_of(word.strip_suffix(ending)?, form).map(|found| (found, form)))
 }
 
 #[cfg(test)]

@@ -25,14 +25,8 @@ const UNSPACED: &[(Class, &str)] = &[
         Class::Execute,
         "执行 运行 发送 启动 停止 部署 触发 调用 安装 実行 送信 起動 執行 發送 啟動 실행 전송 보내기 시작",
     ),
-    (
-        Class::Destructive,
-        "删除 清空 销毁 移除 卸载 削除 消去 刪除 清除 삭제 제거",
-    ),
-    (
-        Class::Financial,
-        "支付 付款 转账 退款 购买 下单 決済 支払 送金 返金 購入 결제 환불 송금",
-    ),
+    (Class::Destructive, "删除 清空 销毁 移除 卸载 削除 消去 刪除 清除 삭제 제거"),
+    (Class::Financial, "支付 付款 转账 退款 购买 下单 決済 支払 送金 返金 購入 결제 환불 송금"),
 ];
 
 /// Words of scripts with spaces, folded to lower case.
@@ -100,9 +94,8 @@ fn unspaced(text: &str, found: &mut Vec<(Class, usize, usize)>) {
 }
 
 static BY_WORD: LazyLock<HashMap<&'static str, Class>> = LazyLock::new(|| {
-    let words = SPACED
-        .iter()
-        .flat_map(|(class, words)| words.split_whitespace().map(move |word| (word, *class)));
+    let words =
+        SPACED.iter().flat_map(|(class, words)| words.split_whitespace().map(move |word| (word, *class)));
     words.collect()
 });
 

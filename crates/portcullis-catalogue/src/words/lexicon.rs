@@ -112,18 +112,11 @@ static BY_BASE: LazyLock<HashMap<&'static str, Verb>> = LazyLock::new(|| {
     let mut verbs = HashMap::new();
     for (class, kind, words) in GROUPS {
         for base in words.split_whitespace() {
-            verbs.entry(base).or_insert(Verb {
-                base,
-                class: *class,
-                kind: *kind,
-            });
+            verbs.entry(base).or_insert(Verb { base, class: *class, kind: *kind });
         }
     }
     for (class, _, words) in GROUPS.iter().filter(|group| group.0 != Class::Read) {
-        for base in words
-            .split_whitespace()
-            .filter(|base| base.len() >= PREFIXED_BYTES_MIN)
-        {
+        for base in words.split_whitespace().filter(|base| base.len() >= PREFIXED_BYTES_MIN) {
             prefixed("re", base, *class, &mut verbs);
             prefixed("un", base, Class::Write, &mut verbs);
         }
@@ -140,14 +133,7 @@ fn prefixed(prefix: &str, base: &str, class: Class, verbs: &mut HashMap<&'static
     if !verbs.contains_key(word.as_str()) {
         // Leaked once per process: the lexicon lives as long as it.
         let base: &'static str = word.leak();
-        verbs.insert(
-            base,
-            Verb {
-                base,
-                class,
-                kind: Kind::Strict,
-            },
-        );
+        verbs.insert(base, Verb { base, class, kind: Kind::Strict });
     }
 }
 
@@ -162,10 +148,7 @@ mod tests {
 
     #[test]
     fn no_verb_stands_in_two_groups() {
-        let words: Vec<_> = GROUPS
-            .iter()
-            .flat_map(|group| group.2.split_whitespace())
-            .collect();
+        let words: Vec<_> = GROUPS.iter().flat_map(|group| group.2.split_whitespace()).collect();
         let distinct: std::collections::HashSet<_> = words.iter().collect();
         assert_eq!(words.len(), distinct.len());
     }

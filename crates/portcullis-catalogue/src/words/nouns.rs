@@ -12,15 +12,9 @@ impl Nouns {
     /// Whether the word, or its singular, is in the set.
     pub(crate) fn has(&self, word: &str) -> bool {
         self.words.contains(word)
-            || word
-                .strip_suffix('s')
-                .is_some_and(|one| self.words.contains(one))
-            || word
-                .strip_suffix("es")
-                .is_some_and(|one| self.words.contains(one))
-            || word
-                .strip_suffix("ies")
-                .is_some_and(|one| self.words.contains(format!("{one}y").as_str()))
+            || word.strip_suffix('s').is_some_and(|one| self.words.contains(one))
+            || word.strip_suffix("es").is_some_and(|one| self.words.contains(one))
+            || word.strip_suffix("ies").is_some_and(|one| self.words.contains(format!("{one}y").as_str()))
     }
 }
 

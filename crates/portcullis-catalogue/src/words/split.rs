@@ -17,14 +17,12 @@ pub(crate) struct Token {
 const NAME_TOKENS_MAX: usize = 24;
 /// Letters after a verb that are its ending and not a word of their own.
 const ENDINGS: &[&str] = &[
-    "s", "d", "r", "er", "or", "ed", "es", "en", "ers", "ing", "ings", "ion", "ions", "ener",
-    "eners", "able", "ed_at", "box", "ner", "ners", "der", "ders", "ment",
+    "s", "d", "r", "er", "or", "ed", "es", "en", "ers", "ing", "ings", "ion", "ions", "ener", "eners",
+    "able", "ed_at", "box", "ner", "ners", "der", "ders", "ment",
 ];
 /// Verbs that names glue to what follows (`createorupdate`, `getguidance`). Short verbs that start many
 /// other words (`set`, `add`) are left out.
-const GLUED: &[&str] = &[
-    "create", "update", "delete", "remove", "fetch", "search", "list", "get", "send",
-];
+const GLUED: &[&str] = &["create", "update", "delete", "remove", "fetch", "search", "list", "get", "send"];
 
 /// The words of a tool's name: cut at separators and at camelCase borders, glued verbs taken apart.
 pub(crate) fn split_name(name: &str) -> Vec<Token> {
@@ -61,14 +59,7 @@ fn is_camel_border(previous: char, character: char, next: Option<char>) -> bool 
 fn close(name: &str, start: &mut Option<usize>, end: usize, tokens: &mut Vec<Token>) {
     let Some(from) = start.take() else { return };
     let text = name.get(from..end).unwrap_or_default().to_lowercase();
-    push_unglued(
-        Token {
-            text,
-            start: from,
-            end,
-        },
-        tokens,
-    );
+    push_unglued(Token { text, start: from, end }, tokens);
 }
 
 fn push_unglued(token: Token, tokens: &mut Vec<Token>) {
@@ -83,38 +74,21 @@ fn push_unglued(token: Token, tokens: &mut Vec<Token>) {
     };
     let head = token.text.get(..at).unwrap_or_default().to_owned();
     let border = token.start + at;
-    tokens.push(Token {
-        text: head,
-        start: token.start,
-        end: border,
-    });
+    tokens.push(Token { text: head, start: token.start, end: border });
     push_rest(&rest, border, token.end, tokens);
 }
 
 fn push_rest(rest: &str, start: usize, end: usize, tokens: &mut Vec<Token>) {
     for joiner in ["or", "and"] {
         let after = rest.strip_prefix(joiner);
-        if let Some(after) = after.filter(|after| GLUED.iter().any(|verb| after.starts_with(verb)))
-        {
+        if let Some(after) = after.filter(|after| GLUED.iter().any(|verb| after.starts_with(verb))) {
             let border = start + joiner.len();
-            tokens.push(Token {
-                text: joiner.to_owned(),
-                start,
-                end: border,
-            });
-            tokens.push(Token {
-                text: after.to_owned(),
-                start: border,
-                end,
-            });
+            tokens.push(Token { text: joiner.to_owned(), start, end: border });
+            tokens.push(Token { text: after.to_owned(), start: border, end });
             return;
         }
     }
-    tokens.push(Token {
-        text: rest.to_owned(),
-        start,
-        end,
-    });
+    tokens.push(Token { text: rest.to_owned(), start, end });
 }
 
 /// The words of a sentence. An apostrophe or a hyphen inside a word stays in it (`don't`, `read-only`).
@@ -122,8 +96,8 @@ pub(crate) fn split_text(text: &str, tokens_max: usize) -> Vec<Token> {
     let mut tokens = Vec::new();
     let mut start = None;
     for (at, character) in text.char_indices() {
-        let inside = character.is_alphanumeric()
-            || (start.is_some() && matches!(character, '\'' | '’' | '-'));
+        let inside =
+            character.is_alphanumeric() || (start.is_some() && matches!(character, '\'' | '’' | '-'));
         match (inside, start) {
             (true, None) => start = Some(at),
             (false, Some(from)) => {
@@ -155,10 +129,7 @@ mod tests {
     use super::*;
 
     fn words(name: &str) -> Vec<String> {
-        split_name(name)
-            .into_iter()
-            .map(|token| token.text)
-            .collect()
+        split_name(name).into_iter().map(|token| token.text).collect()
     }
 
     #[test]
@@ -171,10 +142,7 @@ mod tests {
 
     #[test]
     fn glued_verbs_come_apart_and_other_words_stay_whole() {
-        assert_eq!(
-            words("testrun_createorupdate"),
-            ["testrun", "create", "or", "update"]
-        );
+        assert_eq!(words("testrun_createorupdate"), ["testrun", "create", "or", "update"]);
         assert_eq!(words("getguidance"), ["get", "guidance"]);
         assert_eq!(words("listener_settings"), ["listener", "settings"]);
         assert_eq!(words("creates_sender"), ["creates", "sender"]);
@@ -183,10 +151,7 @@ mod tests {
     #[test]
     fn places_are_bytes_of_the_name() {
         let tokens = split_name("löscheDatei");
-        let places: Vec<_> = tokens
-            .iter()
-            .map(|token| (token.start, token.end))
-            .collect();
+        let places: Vec<_> = tokens.iter().map(|token| (token.start, token.end)).collect();
         assert_eq!(places, [(0, 7), (7, 12)]);
     }
 

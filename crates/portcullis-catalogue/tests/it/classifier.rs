@@ -5,15 +5,8 @@ use portcullis_catalogue::{Class, RuleId, Siblings, Signal, ToolDefinition, clas
 use crate::given::tool;
 
 fn check(name: &str, description: &str, class: Class) {
-    let found = classify(
-        &ToolDefinition::named(name).described(description),
-        &Siblings::none(),
-    );
-    assert_eq!(
-        found.class, class,
-        "{name}: {description}\n{:#?}",
-        found.evidence
-    );
+    let found = classify(&ToolDefinition::named(name).described(description), &Siblings::none());
+    assert_eq!(found.class, class, "{name}: {description}\n{:#?}", found.evidence);
 }
 
 #[test]
@@ -51,28 +44,12 @@ fn objects_turn_verbs() {
 
 #[test]
 fn descriptions_decide_where_names_do_not() {
-    check(
-        "door",
-        "Opens the door and deletes the key.",
-        Class::Destructive,
-    );
-    check(
-        "door_scale",
-        "Get or update the scale of a door",
-        Class::Write,
-    );
+    check("door", "Opens the door and deletes the key.", Class::Destructive);
+    check("door_scale", "Get or update the scale of a door", Class::Write);
     check("doors", "Lists all doors", Class::Read);
-    check(
-        "door_manage",
-        "Manage doors: create, rename, or delete them",
-        Class::Destructive,
-    );
+    check("door_manage", "Manage doors: create, rename, or delete them", Class::Destructive);
     check("compute_door_delete", "Delete a door", Class::Destructive);
-    check(
-        "evaluate",
-        "Execute JavaScript in the console",
-        Class::Execute,
-    );
+    check("evaluate", "Execute JavaScript in the console", Class::Execute);
     check("puerta", "Elimina una puerta", Class::Destructive);
     check("门", "查询所有的门", Class::Read);
 }
@@ -90,29 +67,15 @@ fn nothing_known_is_never_read() {
 #[test]
 fn free_form_code_raises_and_a_plain_query_does_not() {
     let with = |name: &str, properties: &str| {
-        tool(&format!(
-            r#"{{"name":"{name}","inputSchema":{{"type":"object","properties":{properties}}}}}"#
-        ))
+        tool(&format!(r#"{{"name":"{name}","inputSchema":{{"type":"object","properties":{properties}}}}}"#))
     };
     let class = |definition: &ToolDefinition| classify(definition, &Siblings::none()).class;
-    assert_eq!(
-        class(&with("query", r#"{"sql":{"type":"string"}}"#)),
-        Class::Execute
-    );
-    assert_eq!(
-        class(&with("query", r#"{"query":{"type":"string"}}"#)),
-        Class::Read
-    );
+    assert_eq!(class(&with("query", r#"{"sql":{"type":"string"}}"#)), Class::Execute);
+    assert_eq!(class(&with("query", r#"{"query":{"type":"string"}}"#)), Class::Read);
     let cypher = r#"{"query":{"type":"string","description":"a Cypher query"}}"#;
     assert_eq!(class(&with("query", cypher)), Class::Execute);
-    assert_eq!(
-        class(&with("thing", r#"{"code":{"type":"string"}}"#)),
-        Class::Execute
-    );
-    assert_eq!(
-        class(&with("explain_code", r#"{"code":{"type":"string"}}"#)),
-        Class::Read
-    );
+    assert_eq!(class(&with("thing", r#"{"code":{"type":"string"}}"#)), Class::Execute);
+    assert_eq!(class(&with("explain_code", r#"{"code":{"type":"string"}}"#)), Class::Read);
     let country = r#"{"code":{"type":"string","description":"ISO country code"}}"#;
     assert_eq!(class(&with("get_country", country)), Class::Read);
 }
@@ -155,22 +118,13 @@ fn money_moves_only_with_a_verb() {
     check("quote_swap", "", Class::Read);
     check("swap_faces", "Swaps two faces in a picture", Class::Write);
     check("git_checkout", "Switches branches", Class::Write);
-    check(
-        "create_subscription",
-        "Subscribes to events of a topic",
-        Class::Write,
-    );
-    check(
-        "create_subscription",
-        "Creates a subscription for a customer with a price",
-        Class::Financial,
-    );
+    check("create_subscription", "Subscribes to events of a topic", Class::Write);
+    check("create_subscription", "Creates a subscription for a customer with a price", Class::Financial);
 }
 
 #[test]
 fn evidence_points_at_the_exact_bytes() {
-    let definition =
-        ToolDefinition::named("door_löschen_delete").described("Wir löschen. Deletes doors");
+    let definition = ToolDefinition::named("door_löschen_delete").described("Wir löschen. Deletes doors");
     let found = classify(&definition, &Siblings::none());
     for evidence in &found.evidence {
         let text = match evidence.place {
@@ -178,27 +132,16 @@ fn evidence_points_at_the_exact_bytes() {
             portcullis_catalogue::Place::Description => definition.description.as_deref().unwrap(),
             _ => continue,
         };
-        assert_eq!(
-            text.get(evidence.start..evidence.end),
-            Some(evidence.quote.as_str())
-        );
+        assert_eq!(text.get(evidence.start..evidence.end), Some(evidence.quote.as_str()));
     }
-    assert!(
-        found
-            .evidence
-            .iter()
-            .any(|evidence| evidence.quote == "delete")
-    );
+    assert!(found.evidence.iter().any(|evidence| evidence.quote == "delete"));
 }
 
 #[test]
 fn the_same_input_gives_the_same_output() {
     let definition = ToolDefinition::named("run_door").described("Runs a door. Get or set it.");
     let siblings = Siblings::of("doors", std::slice::from_ref(&definition));
-    assert_eq!(
-        classify(&definition, &siblings),
-        classify(&definition, &siblings)
-    );
+    assert_eq!(classify(&definition, &siblings), classify(&definition, &siblings));
 }
 
 #[test]
@@ -206,10 +149,6 @@ fn every_rationale_contrasts_and_states_its_confidence() {
     for name in ["get_a", "create_a", "run_a", "delete_a", "pay_a", "zzz"] {
         let found = classify(&ToolDefinition::named(name), &Siblings::none());
         assert!(found.rationale.contains("not "), "{}", found.rationale);
-        assert!(
-            found.rationale.contains("Confidence 0."),
-            "{}",
-            found.rationale
-        );
+        assert!(found.rationale.contains("Confidence 0."), "{}", found.rationale);
     }
 }

@@ -5,10 +5,7 @@ use portcullis_json::{Limits, Value, parse};
 
 /// A value out of JSON text.
 pub(crate) fn json(text: &str) -> Value {
-    let limits = Limits {
-        bytes_max: 64 << 20,
-        depth_max: 128,
-    };
+    let limits = Limits { bytes_max: 64 << 20, depth_max: 128 };
     parse(text.as_bytes(), &limits).unwrap()
 }
 

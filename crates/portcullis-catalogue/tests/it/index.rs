@@ -11,10 +11,7 @@ use crate::given::tool;
 
 fn listing(server: &str, tools: Vec<ToolDefinition>, provenance: Provenance) -> Listing {
     Listing {
-        server: ServerEntry {
-            name: server.to_owned(),
-            ..ServerEntry::default()
-        },
+        server: ServerEntry { name: server.to_owned(), ..ServerEntry::default() },
         tools,
         provenance,
         source: "test".to_owned(),
@@ -38,56 +35,26 @@ fn found(index: &Index, search: Search) -> Vec<String> {
 #[test]
 fn importing_twice_changes_nothing() {
     let mut index = Index::in_memory().unwrap();
-    let first = index
-        .import(
-            [listing("doors", doors(), Provenance::Live)].into_iter(),
-            10,
-        )
-        .unwrap();
+    let first = index.import([listing("doors", doors(), Provenance::Live)].into_iter(), 10).unwrap();
     assert_eq!((first.added, first.unchanged), (3, 0));
-    let before = index
-        .search(&Search {
-            most: 50,
-            ..Search::default()
-        })
-        .unwrap();
-    let second = index
-        .import(
-            [listing("doors", doors(), Provenance::Live)].into_iter(),
-            20,
-        )
-        .unwrap();
+    let before = index.search(&Search { most: 50, ..Search::default() }).unwrap();
+    let second = index.import([listing("doors", doors(), Provenance::Live)].into_iter(), 20).unwrap();
     assert!(second.is_empty());
     assert_eq!(second.unchanged, 3);
-    assert_eq!(
-        index
-            .search(&Search {
-                most: 50,
-                ..Search::default()
-            })
-            .unwrap(),
-        before
-    );
+    assert_eq!(index.search(&Search { most: 50, ..Search::default() }).unwrap(), before);
     assert!(index.changes(None, 0, 99).unwrap().is_empty());
 }
 
 #[test]
 fn every_kind_of_change_is_in_the_history() {
     let mut index = Index::in_memory().unwrap();
-    index
-        .import(
-            [listing("doors", doors(), Provenance::Live)].into_iter(),
-            10,
-        )
-        .unwrap();
+    index.import([listing("doors", doors(), Provenance::Live)].into_iter(), 10).unwrap();
     let later = vec![
         ToolDefinition::named("get_door").described("Get or delete a wooden door"),
         ToolDefinition::named("erase_door").described("Deletes a door"),
         ToolDefinition::named("new_one").described("Lists doors"),
     ];
-    let report = index
-        .import([listing("doors", later, Provenance::Live)].into_iter(), 20)
-        .unwrap();
+    let report = index.import([listing("doors", later, Provenance::Live)].into_iter(), 20).unwrap();
     assert_eq!((report.added, report.changed, report.removed), (2, 1, 2));
     let history: Vec<(String, ChangeKind)> = index
         .changes(Some("doors"), 15, 99)
@@ -103,21 +70,9 @@ fn every_kind_of_change_is_in_the_history() {
         ("delete_door", ChangeKind::Removed),
         ("pay_door", ChangeKind::Removed),
     ] {
-        assert!(
-            history.contains(&(expected.0.to_owned(), expected.1)),
-            "{expected:?} in {history:?}"
-        );
+        assert!(history.contains(&(expected.0.to_owned(), expected.1)), "{expected:?} in {history:?}");
     }
-    assert_eq!(
-        found(
-            &index,
-            Search {
-                text: Some("wooden".into()),
-                ..Search::default()
-            }
-        ),
-        ["get_door"]
-    );
+    assert_eq!(found(&index, Search { text: Some("wooden".into()), ..Search::default() }), ["get_door"]);
 }
 
 #[test]
@@ -132,61 +87,18 @@ fn search_by_text_class_level_and_server() {
         ),
     ];
     index.import(two.into_iter(), 10).unwrap();
-    let mut wooden = found(
-        &index,
-        Search {
-            text: Some("wooden".into()),
-            ..Search::default()
-        },
-    );
+    let mut wooden = found(&index, Search { text: Some("wooden".into()), ..Search::default() });
     wooden.sort();
     assert_eq!(wooden, ["get_door", "get_window"]);
     assert_eq!(
-        found(
-            &index,
-            Search {
-                text: Some("wooden win".into()),
-                ..Search::default()
-            }
-        ),
+        found(&index, Search { text: Some("wooden win".into()), ..Search::default() }),
         ["get_window"]
     );
-    assert_eq!(
-        found(
-            &index,
-            Search {
-                class: Some(Class::Financial),
-                ..Search::default()
-            }
-        ),
-        ["pay_door"]
-    );
-    let critical = Search {
-        text: Some("door".into()),
-        level: Some(Level::Critical),
-        ..Search::default()
-    };
+    assert_eq!(found(&index, Search { class: Some(Class::Financial), ..Search::default() }), ["pay_door"]);
+    let critical = Search { text: Some("door".into()), level: Some(Level::Critical), ..Search::default() };
     assert_eq!(found(&index, critical).len(), 2);
-    assert_eq!(
-        found(
-            &index,
-            Search {
-                server: Some("windows".into()),
-                ..Search::default()
-            }
-        ),
-        ["get_window"]
-    );
-    assert!(
-        found(
-            &index,
-            Search {
-                text: Some("\" OR *:".into()),
-                ..Search::default()
-            }
-        )
-        .is_empty()
-    );
+    assert_eq!(found(&index, Search { server: Some("windows".into()), ..Search::default() }), ["get_window"]);
+    assert!(found(&index, Search { text: Some("\" OR *:".into()), ..Search::default() }).is_empty());
     let counts = index.counts().unwrap();
     assert_eq!((counts.servers, counts.total()), (2, 4));
 }
@@ -194,44 +106,19 @@ fn search_by_text_class_level_and_server() {
 #[test]
 fn what_was_seen_live_is_not_overwritten_by_less() {
     let mut index = Index::in_memory().unwrap();
-    index
-        .import(
-            [listing("doors", doors(), Provenance::Live)].into_iter(),
-            10,
-        )
-        .unwrap();
+    index.import([listing("doors", doors(), Provenance::Live)].into_iter(), 10).unwrap();
     let other = vec![ToolDefinition::named("get_door").described("Something else")];
-    let report = index
-        .import(
-            [listing("doors", other, Provenance::Imported)].into_iter(),
-            20,
-        )
-        .unwrap();
-    assert_eq!(
-        (report.kept_live, report.changed, report.removed),
-        (1, 0, 0)
-    );
+    let report = index.import([listing("doors", other, Provenance::Imported)].into_iter(), 20).unwrap();
+    assert_eq!((report.kept_live, report.changed, report.removed), (1, 0, 0));
 }
 
 #[test]
 fn an_override_stands_beside_the_computed_class() {
     let mut index = Index::in_memory().unwrap();
-    index
-        .import(
-            [listing("doors", doors(), Provenance::Live)].into_iter(),
-            10,
-        )
-        .unwrap();
-    let set = Override {
-        class: Class::Execute,
-        by: "ada".into(),
-        reason: "it rings a bell".into(),
-    };
+    index.import([listing("doors", doors(), Provenance::Live)].into_iter(), 10).unwrap();
+    let set = Override { class: Class::Execute, by: "ada".into(), reason: "it rings a bell".into() };
     index.set_class("doors", "get_door", &set, 11).unwrap();
-    assert_eq!(
-        index.tool("doors", "get_door").unwrap().unwrap().class,
-        Class::Read
-    );
+    assert_eq!(index.tool("doors", "get_door").unwrap().unwrap().class, Class::Read);
     assert_eq!(index.override_of("doors", "get_door").unwrap(), Some(set));
     assert_eq!(index.override_of("doors", "pay_door").unwrap(), None);
 }
@@ -240,9 +127,7 @@ fn an_override_stands_beside_the_computed_class() {
 fn a_name_that_stands_twice_is_reported() {
     let mut index = Index::in_memory().unwrap();
     let twice = vec![ToolDefinition::named("a"), ToolDefinition::named("a")];
-    let report = index
-        .import([listing("doors", twice, Provenance::Live)].into_iter(), 10)
-        .unwrap();
+    let report = index.import([listing("doors", twice, Provenance::Live)].into_iter(), 10).unwrap();
     assert_eq!((report.added, report.skipped.len()), (1, 1));
 }
 
@@ -257,8 +142,7 @@ fn a_saved_tools_list_is_read_in_each_of_its_forms() {
         assert_eq!((tools.len(), skipped.len()), (1, 1), "{text}");
     }
     assert!(tools_list("{}").is_err());
-    let (tools, _) =
-        tools_list(r#"[{"name":"a","arguments":[{"name":"code","type":"string"}]}]"#).unwrap();
+    let (tools, _) = tools_list(r#"[{"name":"a","arguments":[{"name":"code","type":"string"}]}]"#).unwrap();
     assert_eq!(
         tools,
         [tool(
@@ -273,13 +157,7 @@ fn json_lines_are_grouped_and_broken_ones_reported() {
     let (listings, skipped) = json_lines(Cursor::new(text), "file").unwrap();
     assert_eq!(listings.len(), 1);
     assert_eq!(listings[0].tools.len(), 2);
-    assert_eq!(
-        skipped
-            .iter()
-            .map(|one| one.place.as_str())
-            .collect::<Vec<_>>(),
-        ["line 3", "line 4"]
-    );
+    assert_eq!(skipped.iter().map(|one| one.place.as_str()).collect::<Vec<_>>(), ["line 3", "line 4"]);
 }
 
 #[test]
@@ -322,21 +200,14 @@ fn a_directory_of_tools_json_is_read() {
 fn an_export_has_a_line_for_every_tool_and_no_description() {
     let mut index = Index::in_memory().unwrap();
     let many: Vec<ToolDefinition> = (0..450)
-        .map(|number| {
-            ToolDefinition::named(&format!("get_door_{number}")).described("A secret recipe")
-        })
+        .map(|number| ToolDefinition::named(&format!("get_door_{number}")).described("A secret recipe"))
         .collect();
-    index
-        .import([listing("doors", many, Provenance::Live)].into_iter(), 10)
-        .unwrap();
+    index.import([listing("doors", many, Provenance::Live)].into_iter(), 10).unwrap();
     let mut out = Vec::new();
     assert_eq!(index.export(&Search::default(), &mut out).unwrap(), 450);
     let text = String::from_utf8(out).unwrap();
     assert_eq!(text.lines().count(), 450);
     assert!(!text.contains("recipe"));
     let first = crate::given::json(text.lines().next().unwrap());
-    assert_eq!(
-        first.get("class").and_then(portcullis_json::Value::as_str),
-        Some("Read")
-    );
+    assert_eq!(first.get("class").and_then(portcullis_json::Value::as_str), Some("Read"));
 }

@@ -47,16 +47,8 @@ fn every_row_is_imported_or_reported_and_the_second_time_nothing_changes() {
         let mut index = Index::in_memory().unwrap();
         let (listings, broken) = json_lines(Cursor::new(&text), name).unwrap();
         let first = index.import(listings.clone().into_iter(), 1).unwrap();
-        assert_eq!(
-            first.added + first.skipped.len() + broken.len(),
-            rows,
-            "{name}"
-        );
-        println!(
-            "{name}: {} added, {} skipped",
-            first.added,
-            first.skipped.len() + broken.len()
-        );
+        assert_eq!(first.added + first.skipped.len() + broken.len(), rows, "{name}");
+        println!("{name}: {} added, {} skipped", first.added, first.skipped.len() + broken.len());
         let second = index.import(listings.into_iter(), 2).unwrap();
         assert!(second.is_empty(), "{name}: {second:?}");
         assert_eq!(second.unchanged, first.added, "{name}");

@@ -34,9 +34,7 @@ impl Draft<'_> {
         let Some(choice) = self.said.choice else {
             return;
         };
-        let raises = self
-            .class
-            .is_none_or(|class| severity(choice) > severity(class));
+        let raises = self.class.is_none_or(|class| severity(choice) > severity(class));
         if raises {
             self.raise(choice);
             self.bring_forward(RuleId::S2);
@@ -45,11 +43,7 @@ impl Draft<'_> {
     }
 
     fn bring_forward(&mut self, rule: RuleId) {
-        if let Some(at) = self
-            .evidence
-            .iter()
-            .position(|evidence| evidence.rule == rule)
-        {
+        if let Some(at) = self.evidence.iter().position(|evidence| evidence.rule == rule) {
             let mut evidence = self.evidence.remove(at);
             evidence.votes = evidence.votes.or(self.class);
             self.evidence.insert(0, evidence);
@@ -61,14 +55,13 @@ impl Draft<'_> {
         self.raise_by_run_code();
         let runs = self.verb.is_empty() || listed(RUNNING, self.verb);
         let looks = self.class == Some(Class::Read) && !runs;
-        let takes_code = self.said.code.as_ref().is_some_and(|code| {
-            code.says_run || (runs && (code.unmistakable || self.verb != "query"))
-        });
+        let takes_code = self
+            .said
+            .code
+            .as_ref()
+            .is_some_and(|code| code.says_run || (runs && (code.unmistakable || self.verb != "query")));
         if takes_code && (!looks || self.says_run()) {
-            self.class = Some(
-                self.class
-                    .map_or(Class::Execute, |class| graver(class, Class::Execute)),
-            );
+            self.class = Some(self.class.map_or(Class::Execute, |class| graver(class, Class::Execute)));
             self.bring_forward(RuleId::S1);
             return;
         }
@@ -79,8 +72,7 @@ impl Draft<'_> {
     fn raise_by_run_code(&mut self) {
         let lead = self.description.lead.clone().filter(|lead| {
             let runs = matches!(lead.base(), "execute" | "run" | "evaluate" | "eval");
-            runs && lead.class == Class::Execute
-                && lead.object.iter().any(|word| Nouns::code().has(word))
+            runs && lead.class == Class::Execute && lead.object.iter().any(|word| Nouns::code().has(word))
         });
         let Some(lead) = lead.filter(|_| self.class == Some(Class::Read)) else {
             return;
@@ -107,26 +99,17 @@ impl Draft<'_> {
         if !matches!(self.verb, "query" | "execute" | "run" | "exec") {
             return;
         }
-        let named = self
-            .tokens
-            .iter()
-            .any(|word| listed(QUERY_LANGUAGES, word.text.as_str()))
+        let named = self.tokens.iter().any(|word| listed(QUERY_LANGUAGES, word.text.as_str()))
             || self.siblings.server_speaks(QUERY_LANGUAGES);
         let lead = front(self.text(), 160);
         let words = split_text(lead, 40);
-        let described = words
-            .iter()
-            .find(|word| listed(QUERY_LANGUAGES, word.text.as_str()));
+        let described = words.iter().find(|word| listed(QUERY_LANGUAGES, word.text.as_str()));
         let (place, start, end) = match described {
             Some(word) => (Place::Description, word.start, word.end),
             None if named => (Place::Name, 0, self.tool.name.len()),
             None => return,
         };
-        let text = if place == Place::Name {
-            &self.tool.name
-        } else {
-            lead
-        };
+        let text = if place == Place::Name { &self.tool.name } else { lead };
         self.raise(Class::Execute);
         self.signals.push(Signal::FreeFormCode);
         self.decided_by(Evidence {
@@ -156,11 +139,7 @@ impl Draft<'_> {
         let code = self.tokens.iter().any(|word| Nouns::code().has(&word.text));
         let beside = listed(BESIDE_CODE, self.verb)
             || (listed(LOOKING_AT_CODE, self.verb) && (code || self.said.code.is_some()));
-        if !beside
-            || self
-                .class
-                .is_some_and(|class| severity(class) > severity(Class::Execute))
-        {
+        if !beside || self.class.is_some_and(|class| severity(class) > severity(Class::Execute)) {
             return;
         }
         let raised = self.class != Some(Class::Execute);
@@ -184,10 +163,7 @@ impl Draft<'_> {
 
     /// Rule M1.
     pub(super) fn raise_by_money(&mut self) {
-        let about = self
-            .tokens
-            .iter()
-            .any(|word| Nouns::money().has(&word.text));
+        let about = self.tokens.iter().any(|word| Nouns::money().has(&word.text));
         if about {
             self.signals.push(Signal::Money);
         }
@@ -209,11 +185,7 @@ impl Draft<'_> {
     }
 
     fn money_evidence(&mut self, place: Place, start: usize, end: usize) {
-        let text = if place == Place::Name {
-            self.tool.name.as_str()
-        } else {
-            self.text()
-        };
+        let text = if place == Place::Name { self.tool.name.as_str() } else { self.text() };
         self.decided_by(Evidence {
             rule: RuleId::M1,
             quote: quote(text, start, end),
