@@ -16,6 +16,8 @@ use crate::{Class, severity};
 const WORDS_MAX: usize = 48;
 /// Bytes of a description that are read for words.
 const WORDS_BYTES_MAX: usize = 1200;
+/// Shorter words are noise.
+pub(super) const WORD_BYTES_MIN: usize = 2;
 /// Longer words are noise.
 const WORD_BYTES_MAX: usize = 40;
 /// Pieces of evidence that are kept.
@@ -191,7 +193,7 @@ fn words(tool: &ToolDefinition, class: Class, server: &str) -> String {
     let mut seen = BTreeSet::new();
     let mut out = format!("{} {}", class_word(class), level_word(class));
     let mut add = |word: &str| {
-        let fits = (2..=WORD_BYTES_MAX).contains(&word.len()) && seen.len() < WORDS_MAX;
+        let fits = (WORD_BYTES_MIN..=WORD_BYTES_MAX).contains(&word.len()) && seen.len() < WORDS_MAX;
         if fits && !is_stop_word(word) && seen.insert(word.to_owned()) {
             out.push(' ');
             out.push_str(word);

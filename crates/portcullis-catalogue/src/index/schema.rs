@@ -9,6 +9,9 @@ const FORMAT: i64 = 1;
 /// Pages that are kept in memory, in KiB (negative by SQLite's convention).
 const CACHE_KIB: i64 = -32_768;
 
+/// Words that are collected in memory during an import, in bytes.
+const WORDS_BYTES: i64 = 16 << 20;
+
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS servers(
   id INTEGER PRIMARY KEY,
@@ -69,6 +72,8 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), IndexFault> {
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", CACHE_KIB)?;
     connection.execute_batch(TABLES)?;
+    // More words in memory before they are written means fewer pieces to merge.
+    connection.execute("INSERT INTO words(words, rank) VALUES('hashsize', ?1)", [WORDS_BYTES])?;
     connection.pragma_update(None, "user_version", FORMAT)?;
     Ok(())
 }

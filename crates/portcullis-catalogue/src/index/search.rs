@@ -4,7 +4,7 @@ use rusqlite::{OptionalExtension as _, Row, params, params_from_iter, types::Val
 
 use super::Index;
 use super::fault::IndexFault;
-use super::prepare::{class_word, is_stop_word, level_word};
+use super::prepare::{WORD_BYTES_MIN, class_word, is_stop_word, level_word};
 use super::write::{class_code, class_of};
 use crate::record::{Override, Provenance};
 use crate::words::split_text;
@@ -210,7 +210,8 @@ fn codes_of(level: Level) -> String {
 /// The words as a full-text expression; everything is quoted, so nothing the user types is syntax.
 fn match_expression(text: &str, search: &Search, beginning: bool) -> Option<String> {
     let mut words = split_text(text, WORDS_MAX);
-    words.retain(|word| !is_stop_word(&word.text));
+    // One-letter words are not kept in the index.
+    words.retain(|word| word.text.len() >= WORD_BYTES_MIN && !is_stop_word(&word.text));
     let last = words.len().checked_sub(1)?;
     let mut terms: Vec<String> = Vec::new();
     for (index, word) in words.iter().enumerate() {
