@@ -1,0 +1,192 @@
+//! Rules S1 to S10: what the parameters say.
+
+use portcullis_json::Pointer;
+
+use super::evidence::{Evidence, Place, Signal, quote};
+use super::rules::RuleId;
+use crate::Class;
+use crate::definition::Parameter;
+use crate::level::{graver, severity};
+use crate::words::{Nouns, Token, listed, split_name, split_text, verb};
+
+/// From this many parameters on a tool has many (S6).
+const MANY: usize = 12;
+/// Words of a parameter's description that are read.
+const WORDS_MAX: usize = 60;
+/// Parameters whose choices name operations (S2).
+const OPERATIONS: &str = "\
+    method action operation mode command op verb subcommand";
+/// Languages in which a text can change something.
+const LANGUAGES: &str = "\
+    sql cypher gremlin shell bash powershell python javascript smalltalk lua ruby tsql plsql \
+    mysql postgresql groovy applescript jql-script mutation";
+
+/// Words beside which `code` and `expression` are peaceful.
+const PEACEFUL: &str = "\
+    country currency language zip postal iso error status cron regular math \
+    mathematical arithmetic filter airport iata ticker locale verification authorization";
+/// Words that say that a text is run.
+const RUN_WORDS: &str = "execute executed run evaluate evaluated executing eval running";
+
+/// What the parameters of one tool say.
+#[derive(Default)]
+pub(crate) struct Said {
+    pub(crate) evidence: Vec<Evidence>,
+    pub(crate) signals: Vec<Signal>,
+    /// A parameter that takes code, and whether its own words say that it is run.
+    pub(crate) code: Option<Code>,
+    /// The gravest choice of an operation parameter.
+    pub(crate) choice: Option<Class>,
+    /// Whether a result is written to a path the caller names.
+    pub(crate) writes_to: bool,
+}
+
+/// A free-form code parameter.
+pub(crate) struct Code {
+    pub(crate) says_run: bool,
+    /// Called `sql`, `shell`, `script`: no other meaning is likely.
+    pub(crate) unmistakable: bool,
+}
+
+/// Looks at every parameter.
+pub(crate) fn look(parameters: &[Parameter<'_>]) -> Said {
+    let mut said = Said::default();
+    for parameter in parameters {
+        let words = split_name(parameter.name);
+        free_form_code(parameter, &words, &mut said);
+        choices(parameter, &words, &mut said);
+        plain_signals(parameter, &words, &mut said);
+    }
+    if parameters.len() >= MANY {
+        let says = format!("{} parameters", parameters.len());
+        let place = Pointer::root().key("inputSchema").key("properties");
+        said.signal(Signal::ManyParameters, RuleId::S6, place, "", says);
+    }
+    said
+}
+
+impl Said {
+    fn signal(&mut self, signal: Signal, rule: RuleId, place: Pointer, name: &str, says: String) {
+        if self.signals.contains(&signal) {
+            return;
+        }
+        self.signals.push(signal);
+        self.evidence.push(Evidence {
+            rule,
+            place: Place::Schema(place),
+            start: 0,
+            end: name.len(),
+            quote: quote(name, 0, name.len()),
+            votes: None,
+            says,
+        });
+    }
+}
+
+fn free_form_code(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {
+    if parameter.bounded && !parameter.choices.is_empty()
+        || parameter.kind.is_some_and(|kind| kind != "string")
+    {
+        return;
+    }
+    let head = words.last().map(|word| word.text.as_str()).unwrap_or_default();
+    let text = parameter.description.map(|text| split_text(text, WORDS_MAX)).unwrap_or_default();
+    let mentions = |wanted: &str| text.iter().any(|word| listed(wanted, &word.text));
+    let by_language = matches!(head, "query" | "queries" | "statement" | "text") && mentions(LANGUAGES);
+    // `code` and `expression` have many peaceful meanings; a qualifier in front of them is one.
+    let qualified = words.len() > 1 && matches!(head, "code" | "expression" | "command" | "statement");
+    let peaceful = mentions(PEACEFUL);
+    let own = words
+        .first()
+        .is_some_and(|word| Nouns::code().has(&word.text) || listed(LANGUAGES, word.text.as_str()));
+    let by_name = Nouns::code().has(head) && (!qualified || own) && !peaceful;
+    if !(by_name || by_language) {
+        return;
+    }
+    let says_run = mentions(RUN_WORDS);
+    let unmistakable =
+        by_language || !matches!(head, "code" | "expression" | "statement" | "command" | "program");
+    let known = said.code.take();
+    said.code = Some(Code {
+        says_run: says_run || known.as_ref().is_some_and(|code| code.says_run),
+        unmistakable: unmistakable || known.is_some_and(|code| code.unmistakable),
+    });
+    let says = format!("takes free-form {}", if by_language { "code in a named language" } else { "code" });
+    said.signal(Signal::FreeFormCode, RuleId::S1, parameter.place.clone(), parameter.name, says);
+}
+
+/// Rule S2.
+fn choices(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {
+    let head = words.last().map(|word| word.text.as_str()).unwrap_or_default();
+    if !listed(OPERATIONS, head) || parameter.choices.is_empty() {
+        return;
+    }
+    let http = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
+    let is_http = parameter.choices.iter().filter(|choice| http.contains(choice)).count() >= 2;
+    let worst = if is_http {
+        Some((Class::Execute, "the HTTP method is the caller's choice".to_owned()))
+    } else {
+        worst_choice(&parameter.choices)
+    };
+    let Some((class, says)) = worst else { return };
+    said.choice = Some(said.choice.map_or(class, |before| graver(before, class)));
+    said.evidence.push(Evidence {
+        rule: RuleId::S2,
+        place: Place::Schema(parameter.place.key("enum")),
+        start: 0,
+        end: parameter.name.len(),
+        quote: quote(parameter.name, 0, parameter.name.len()),
+        votes: Some(class),
+        says,
+    });
+}
+
+fn worst_choice(choices: &[&str]) -> Option<(Class, String)> {
+    choices
+        .iter()
+        .filter_map(|choice| {
+            let reading = super::name::read_name(&split_name(choice), 0)?;
+            Some((reading.class, format!("one choice is `{}`", quote(choice, 0, choice.len()))))
+        })
+        .max_by_key(|(class, _)| severity(*class))
+}
+
+fn plain_signals(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.text.as_str()));
+    let head = words.last().map(|word| word.text.as_str()).unwrap_or_default();
+    let mut add = |signal, rule, says: &str| {
+        said.signal(signal, rule, parameter.place.clone(), parameter.name, says.to_owned());
+    };
+    if has(&["path", "paths", "file", "filename", "filepath", "directory", "dir", "folder"]) {
+        add(Signal::Path, RuleId::S3, "takes a file path");
+    }
+    let by_format = parameter.format.is_some_and(|format| matches!(format, "uri" | "url" | "hostname"));
+    if by_format || has(&["url", "urls", "uri", "host", "hostname", "endpoint", "webhook", "domain"]) {
+        add(Signal::Url, RuleId::S4, "takes a URL or host");
+    }
+    if has(&["html", "template", "css"]) {
+        add(Signal::HtmlTemplate, RuleId::S5, "takes HTML or a template");
+    }
+    let recipient =
+        matches!(head, "to" | "recipient" | "recipients" | "cc" | "bcc" | "email" | "emails" | "phone");
+    if recipient || has(&["recipient", "recipients"]) {
+        add(Signal::Recipient, RuleId::S7, "takes a recipient");
+    }
+    if has(&["amount", "currency", "price", "lamports", "wei", "sats"]) {
+        add(Signal::Amount, RuleId::S8, "takes an amount or a currency");
+    }
+    if has(&["force", "recursive", "recursively", "cascade", "hard"]) {
+        add(Signal::Force, RuleId::S9, "has a force or recursive flag");
+    }
+    let secret = Nouns::secret().has(head)
+        || has(&["password", "secret", "apikey"])
+        || has(&["private"]) && has(&["key"]);
+    if secret && verb(head).is_none() {
+        add(Signal::Secret, RuleId::S10, "takes a secret");
+    }
+    let output = has(&["output", "save", "destination", "dest", "out"])
+        && has(&["path", "file", "filename", "dir", "directory", "folder"]);
+    if output {
+        said.writes_to = true;
+    }
+}

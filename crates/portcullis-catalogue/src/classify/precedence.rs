@@ -1,0 +1,46 @@
+//! Name or description: which of two readings decides.
+
+use super::reading::Reading;
+use super::rules::RuleId;
+use crate::Class;
+use crate::level::severity;
+use crate::words::{Kind, Token, listed};
+
+/// Whether the description decides and not the name.
+pub(crate) fn lead_wins(name: &Reading, lead: &Reading, tokens: &[Token]) -> bool {
+    let worse = severity(lead.class) > severity(name.class);
+    let open_to_more = name.class == Class::Read || name.is_vague() || name.base() == "write";
+    if lead.alternatives && lead.sure && worse && open_to_more {
+        return true;
+    }
+    if name.is_vague() || name.verb.is_none() && (!name.sure || lead.is_vague()) {
+        return lead.verb.is_some() || worse;
+    }
+    if name.base() == lead.base() {
+        return !name.is_firm() && lead.turned.is_some();
+    }
+    // The description opens with another verb of the same name: that one is the verb.
+    let named = lead.is_firm() && tokens.iter().any(|word| word.text == lead.base());
+    let closes = tokens.last().is_some_and(|word| word.text == lead.base());
+    let plain = name.verb.is_some_and(|verb| verb.kind == Kind::Strict) && listed(CORE, name.base());
+    if named && !plain && (closes || !listed(CORE, name.base())) {
+        return true;
+    }
+    if name.is_firm() {
+        let soft = name.class == Class::Read && !listed(CORE, name.base());
+        let changes = name.rule == RuleId::N2 || lead.class != Class::Execute;
+        return soft && changes && lead.is_firm() && worse;
+    }
+    lead.is_firm() || worse && lead.verb.is_some()
+}
+
+/// Verbs of looking that are nothing else.
+const CORE: &str = "\
+    get list fetch read search find retrieve describe show view";
+
+/// Verbs that stay doubtful without a description, however plain they stand in the name.
+pub(crate) fn is_weak_verb(name: Option<&Reading>) -> bool {
+    name.is_some_and(|name| {
+        matches!(name.base(), "export" | "import" | "apply" | "download" | "sync" | "save")
+    })
+}

@@ -1,0 +1,220 @@
+//! From a listing to rows: everything that takes time and no store, so that it can run beside the writer.
+
+use std::collections::BTreeSet;
+
+use super::fault::Skipped;
+use super::import::Listing;
+use crate::classify::{Classification, Place, Siblings, classify};
+use crate::definition::ToolDefinition;
+use crate::fingerprint::Fingerprint;
+use crate::inert::inert_short;
+use crate::record::{NOT_LIVE_CAP, Provenance, definition_tokens};
+use crate::words::{split_name, split_text};
+use crate::{Class, severity};
+
+/// Words of one tool that can be searched by.
+const WORDS_MAX: usize = 48;
+/// Bytes of a description that are read for words.
+const WORDS_BYTES_MAX: usize = 1200;
+/// Shorter words are noise.
+pub(super) const WORD_BYTES_MIN: usize = 2;
+/// Longer words are noise.
+const WORD_BYTES_MAX: usize = 40;
+/// Pieces of evidence that are kept.
+const EVIDENCE_MAX: usize = 4;
+/// Bytes of parameter names that are kept.
+const PARAMETERS_BYTES_MAX: usize = 400;
+/// Words that are in every description and are not searched by.
+pub(super) fn is_stop_word(word: &str) -> bool {
+    word.len() <= 5
+        && matches!(
+            word,
+            "a" | "an"
+                | "and"
+                | "are"
+                | "as"
+                | "at"
+                | "be"
+                | "by"
+                | "can"
+                | "for"
+                | "from"
+                | "has"
+                | "if"
+                | "in"
+                | "into"
+                | "is"
+                | "it"
+                | "its"
+                | "of"
+                | "on"
+                | "or"
+                | "that"
+                | "the"
+                | "this"
+                | "to"
+                | "tool"
+                | "use"
+                | "used"
+                | "using"
+                | "when"
+                | "which"
+                | "will"
+                | "with"
+                | "you"
+                | "your"
+                | "all"
+                | "any"
+                | "not"
+                | "one"
+        )
+}
+
+/// One tool, ready to be stored.
+pub(super) struct Row {
+    pub(super) name: String,
+    pub(super) class: Class,
+    pub(super) confidence: i64,
+    pub(super) tokens: i64,
+    pub(super) parameters: String,
+    pub(super) evidence: String,
+    pub(super) prints: Vec<u8>,
+    pub(super) words: String,
+}
+
+/// A server, ready to be stored.
+pub(super) struct Prepared {
+    pub(super) listing: Listing,
+    pub(super) rows: Vec<Row>,
+    pub(super) skipped: Vec<Skipped>,
+}
+
+/// Classifies a listing.
+pub(super) fn prepare(mut listing: Listing) -> Prepared {
+    let tools = std::mem::take(&mut listing.tools);
+    let siblings = Siblings::of(&listing.server.name, &tools);
+    let mut seen = BTreeSet::new();
+    let mut skipped = Vec::new();
+    let mut rows = Vec::with_capacity(tools.len());
+    for tool in &tools {
+        if seen.insert(tool.name.as_str()) {
+            rows.push(row(tool, &siblings, &listing));
+        } else {
+            let place =
+                format!("{}/{}", inert_short(&listing.server.name, 100), inert_short(&tool.name, 100));
+            skipped.push(Skipped::new(place, "the server lists this name twice; the first is kept"));
+        }
+    }
+    Prepared { listing, rows, skipped }
+}
+
+fn row(tool: &ToolDefinition, siblings: &Siblings, listing: &Listing) -> Row {
+    let found = classify(tool, siblings);
+    let cap = if listing.provenance == Provenance::Live { 1.0 } else { NOT_LIVE_CAP };
+    Row {
+        name: tool.name.clone(),
+        class: found.class,
+        confidence: (found.confidence.min(cap) * 100.0).round() as i64,
+        tokens: i64::try_from(definition_tokens(tool)).unwrap_or(i64::MAX),
+        parameters: parameters(tool),
+        evidence: evidence(&found),
+        prints: prints(tool),
+        words: words(tool, found.class, &listing.server.name),
+    }
+}
+
+/// The names of the parameters at the top, with blanks between.
+fn parameters(tool: &ToolDefinition) -> String {
+    let properties = tool.input_schema.as_ref().and_then(|schema| schema.get("properties")?.as_object());
+    let mut out = String::new();
+    for member in properties.into_iter().flatten() {
+        if out.len() + member.key.len() >= PARAMETERS_BYTES_MAX {
+            break;
+        }
+        if !out.is_empty() {
+            out.push(' ');
+        }
+        out.push_str(&member.key.replace(char::is_whitespace, "_"));
+    }
+    out
+}
+
+/// Rule, place and offsets of the first pieces; the words themselves are not kept.
+fn evidence(found: &Classification) -> String {
+    let pieces = found.evidence.iter().take(EVIDENCE_MAX).map(|evidence| {
+        let place = match &evidence.place {
+            Place::Name => "n".to_owned(),
+            Place::Description => "d".to_owned(),
+            Place::Schema(pointer) => format!("s{pointer}"),
+            Place::Annotation(hint) => format!("a{hint}"),
+            Place::Siblings => "b".to_owned(),
+            Place::Absent => "-".to_owned(),
+        };
+        format!("{}:{place}:{}-{}", evidence.rule.code(), evidence.start, evidence.end)
+    });
+    pieces.collect::<Vec<_>>().join(" ")
+}
+
+/// Bytes of each part's digest that are kept: enough to notice a change, not to prove one.
+const PRINT_BYTES: usize = 8;
+
+/// The digest of the whole, then the first bytes of each part's.
+fn prints(tool: &ToolDefinition) -> Vec<u8> {
+    let fingerprint = Fingerprint::of(tool);
+    let mut bytes = fingerprint.whole.to_vec();
+    for part in fingerprint.parts {
+        bytes.extend(part.iter().take(PRINT_BYTES));
+    }
+    bytes
+}
+
+/// Which parts differ between two stored prints.
+pub(super) fn changed_parts(before: &[u8], after: &[u8]) -> Vec<&'static str> {
+    let part = |bytes: &[u8], index: usize| {
+        let from = 32 + index * PRINT_BYTES;
+        bytes.get(from..from + PRINT_BYTES).map(<[u8]>::to_vec)
+    };
+    crate::fingerprint::Part::ALL
+        .into_iter()
+        .enumerate()
+        .filter(|(index, _)| part(before, *index) != part(after, *index))
+        .map(|(_, part)| part.field())
+        .collect()
+}
+
+/// Whether two stored prints differ in the name at most, and say something.
+pub(super) fn same_but_name(before: &[u8], after: &[u8]) -> bool {
+    let blank = prints(&ToolDefinition::named(""));
+    before.get(32..) == after.get(32..) && before.get(32..) != blank.get(32..)
+}
+
+/// The words to search by: the name whole and in parts, the server, the class and the level, the description.
+fn words(tool: &ToolDefinition, class: Class, server: &str) -> String {
+    let mut seen = BTreeSet::new();
+    let mut out = format!("{} {}", class_word(class), level_word(class));
+    let mut add = |word: &str| {
+        let fits = (WORD_BYTES_MIN..=WORD_BYTES_MAX).contains(&word.len()) && seen.len() < WORDS_MAX;
+        if fits && !is_stop_word(word) && seen.insert(word.to_owned()) {
+            out.push(' ');
+            out.push_str(word);
+        }
+    };
+    add(&tool.name.to_lowercase());
+    split_name(&tool.name).iter().for_each(|word| add(&word.text));
+    split_name(server).iter().for_each(|word| add(&word.text));
+    if let Some(text) = &tool.description {
+        let text = crate::classify::front(text, WORDS_BYTES_MAX);
+        split_text(text, 4 * WORDS_MAX).iter().for_each(|word| add(&word.text));
+    }
+    out
+}
+
+/// The word under which tools of a class are found.
+pub(super) fn class_word(class: Class) -> String {
+    format!("class_{}", severity(class))
+}
+
+/// The word under which tools of a level are found.
+pub(super) fn level_word(class: Class) -> String {
+    format!("level_{}", crate::Level::of(class) as u8)
+}

@@ -1,0 +1,155 @@
+//! The verbs: what each does, and whether the word is also a common noun.
+//!
+//! A *strict* word is read as a verb wherever it stands; one that is *either* is a verb only where the
+//! sentence or the rest of the name does not say otherwise (`deploy_app`, `deploy_status`).
+
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use crate::Class;
+
+/// Whether a word is surely a verb.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Kind {
+    /// A verb, wherever it stands.
+    Strict,
+    /// A verb or a noun.
+    Either,
+    /// A verb that says nothing of its effect (`manage`): the description decides if it can.
+    Vague,
+}
+
+/// One verb.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Verb {
+    pub(crate) base: &'static str,
+    pub(crate) class: Class,
+    pub(crate) kind: Kind,
+}
+
+/// The lexicon: a class, a kind, and the base forms.
+const GROUPS: &[(Class, Kind, &str)] = &[
+    (Class::Read, Kind::Strict, READ_STRICT),
+    (Class::Read, Kind::Either, READ_EITHER),
+    (Class::Write, Kind::Strict, WRITE_STRICT),
+    (Class::Write, Kind::Either, WRITE_EITHER),
+    (Class::Write, Kind::Vague, WRITE_VAGUE),
+    (Class::Execute, Kind::Strict, EXECUTE_STRICT),
+    (Class::Execute, Kind::Either, EXECUTE_EITHER),
+    (Class::Destructive, Kind::Strict, DESTRUCTIVE_STRICT),
+    (Class::Destructive, Kind::Either, DESTRUCTIVE_EITHER),
+    (Class::Financial, Kind::Strict, FINANCIAL_STRICT),
+    (Class::Financial, Kind::Either, FINANCIAL_EITHER),
+];
+
+const READ_STRICT: &str = "\
+    aggregate analyze assess await beautify brainstorm browse calculate capitalize categorize \
+    classify collect compare compute contrast critique crosscheck debunk decide decode decompile \
+    decrypt deduce describe detect determine diagnose disassemble discover encode enumerate \
+    estimate evaluate examine explain explore extract fetch find gather geocode get highlight \
+    identify infer inform inspect interpret introspect investigate learn lint listen locate lookup \
+    ls minify multiply normalize nslookup obtain parse peek ping poll predict prettify pwd \
+    quantify rate read recall recognize recommend resemble retrieve return reveal see suggest \
+    summarize tally tell tokenize traceroute transcribe translate transpose troubleshoot \
+    understand validate verify visualize whoami";
+const READ_EITHER: &str = "\
+    answer ask audit average benchmark capture cat challenge chart chat check choose consult \
+    convert count crawl debate diff dig display divide dump echo expand filter forecast format \
+    glob grade graph grep guess hash head hello help hierarchy inquiry inventory list lower map \
+    match measure monitor observe outline pick plan plot preview probe profile query quote rank \
+    reader reason reflect render research reverse review roll round sample score scrape screen \
+    screenshot search show simulate sleep snapshot sort status stream subtract sum survey tail \
+    think trace track tree triage upper view wait watchlist";
+const WRITE_STRICT: &str = "\
+    accept acknowledge activate add adjust allow amend annotate append apply approve archive \
+    assign associate attach authenticate authorize autofix ban bind bookmark bootstrap cancel \
+    change checkin chmod chown claim click clone close compile complete compress configure confirm \
+    connect copy correct cp create crop customize deactivate declare decline decrement demote deny \
+    deregister detach disable disassociate disconnect dismiss dispute downgrade download downvote \
+    drag duplicate edit enable enrich enroll expire export favorite favourite fill finalize finish \
+    fix follow fulfill grant hover ignore implement import increment ingest initialize insert \
+    login logout maintain mark memorize merge migrate mkdir modify mount move mute mv nudge \
+    offboard onboard optimize patch persist place postpone prioritize promote propose protect \
+    provision put react reactivate reassign rebase redo refactor register reindex reject remember \
+    rename reopen reorder repair replace reprioritize reschedule resize resolve restore revert \
+    rewrite rollback save scaffold set settle ship snooze submit subscribe suspend swipe switch \
+    sync synchronize tap toggle transition trash tweak unarchive unassign unassociate unban unbind \
+    unblock undelete undo unenroll unfavorite unfavourite unfollow unlabel unlink unlock unmark \
+    unmount unmute unpin unprotect unpublish unregister unresolve unseal unstar unsubscribe untag \
+    update upgrade upload upsert upvote write";
+const WRITE_EITHER: &str = "\
+    acquire align arrange backup block book borrow branch bridge cache checkout checkpoint clean \
+    cleanup clear combine comment commit compose customise cut deposit design distribute draft \
+    draw emulate encrypt end enhance exchange extend extrude flag flip focus fork generate group \
+    improve index init issue join label leave lend lifecycle like link load lock log make maximize \
+    minimize mint model note open order overlay pack paint paste personalize pin populate post \
+    prepare press produce pull push record refine refresh release report request reserve reset \
+    rotate schedule scroll seed select setup share shift sketch skip slice split stage stake star \
+    stash store supply swap synthesize tag touch trade transfer transform trim type unpack unstake \
+    upscale vote watch zoom";
+const WRITE_VAGUE: &str = "\
+    administer conduct control do handle manage operate perform process work";
+const EXECUTE_STRICT: &str = "\
+    abort announce automate begin boot broadcast bruteforce crash dispatch drain enqueue eval exec \
+    execute fuzz goto hack initiate inject install interrupt invite invoke launch navigate notify \
+    orchestrate pause publish reboot redeploy replay reply rerun respond restart retry run send \
+    shutdown spawn speak start stop telnet trigger undeploy unsuspend";
+const EXECUTE_EITHER: &str = "\
+    alert attack bash build call command continue curl debug deploy dm email experiment exploit \
+    fax forward mail message play print proxy resume scale scan script shell sign sms ssh step \
+    terminal test tunnel tweet";
+const DESTRUCTIVE_STRICT: &str = "\
+    bulkdelete decommission delete deprovision destroy discard erase expunge forget kill nuke \
+    obliterate purge remove revoke rm rmdir shred terminate truncate uninstall wipe";
+const DESTRUCTIVE_EITHER: &str = "\
+    burn drop empty flush prune";
+const FINANCIAL_STRICT: &str = "\
+    buy disburse donate liquidate pay purchase redeem refund reimburse repay sell withdraw";
+const FINANCIAL_EITHER: &str = "\
+    bid charge invest payout remit tip";
+
+static BY_BASE: LazyLock<HashMap<&'static str, Verb>> = LazyLock::new(|| {
+    let mut verbs = HashMap::new();
+    for (class, kind, words) in GROUPS {
+        for base in words.split_whitespace() {
+            verbs.entry(base).or_insert(Verb { base, class: *class, kind: *kind });
+        }
+    }
+    for (class, _, words) in GROUPS.iter().filter(|group| group.0 != Class::Read) {
+        for base in words.split_whitespace().filter(|base| base.len() >= PREFIXED_BYTES_MIN) {
+            prefixed("re", base, *class, &mut verbs);
+            prefixed("un", base, Class::Write, &mut verbs);
+        }
+    }
+    verbs
+});
+
+/// Shorter verbs with a prefix are other words (`retip`, `unset` is listed by itself).
+const PREFIXED_BYTES_MIN: usize = 4;
+
+/// `rebuild` does what `build` does once more; `ungroup` takes it back.
+fn prefixed(prefix: &str, base: &str, class: Class, verbs: &mut HashMap<&'static str, Verb>) {
+    let word = format!("{prefix}{base}");
+    if !verbs.contains_key(word.as_str()) {
+        // Leaked once per process: the lexicon lives as long as it.
+        let base: &'static str = word.leak();
+        verbs.insert(base, Verb { base, class, kind: Kind::Strict });
+    }
+}
+
+/// The verb with this base form.
+pub(crate) fn verb(base: &str) -> Option<&'static Verb> {
+    BY_BASE.get(base)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_verb_stands_in_two_groups() {
+        let words: Vec<_> = GROUPS.iter().flat_map(|group| group.2.split_whitespace()).collect();
+        let distinct: std::collections::HashSet<_> = words.iter().collect();
+        assert_eq!(words.len(), distinct.len());
+    }
+}

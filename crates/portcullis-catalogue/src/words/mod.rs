@@ -1,0 +1,15 @@
+//! Words: how names and sentences are cut up, folded to base forms and looked up.
+//!
+//! Knows nothing of risk beyond what the lexicon says of one word. Only the classifier calls it.
+
+mod fold;
+mod foreign;
+mod lexicon;
+mod nouns;
+mod split;
+
+pub(crate) use fold::{Form, fold};
+pub(crate) use foreign::foreign_verbs;
+pub(crate) use lexicon::{Kind, Verb, verb};
+pub(crate) use nouns::Nouns;
+pub(crate) use split::{Token, listed, split_name, split_text};

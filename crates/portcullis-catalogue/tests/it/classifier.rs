@@ -1,0 +1,154 @@
+//! What the rules make of invented tools, one row per case.
+
+use portcullis_catalogue::{Class, RuleId, Siblings, Signal, ToolDefinition, classify};
+
+use crate::given::tool;
+
+fn check(name: &str, description: &str, class: Class) {
+    let found = classify(&ToolDefinition::named(name).described(description), &Siblings::none());
+    assert_eq!(found.class, class, "{name}: {description}\n{:#?}", found.evidence);
+}
+
+#[test]
+fn verbs_in_names_decide() {
+    check("get_door", "", Class::Read);
+    check("door_open_list", "", Class::Read);
+    check("createDoor", "", Class::Write);
+    check("vm-delete", "", Class::Destructive);
+    check("door.lock.run", "", Class::Execute);
+    check("create_or_update_door", "", Class::Write);
+    check("get_or_delete_door", "", Class::Destructive);
+    check("rebuild_index", "", Class::Execute);
+    check("ungroup_doors", "", Class::Write);
+    check("drag_and_drop", "", Class::Write);
+    check("purchase_door", "", Class::Financial);
+}
+
+#[test]
+fn objects_turn_verbs() {
+    check("generate_regex", "", Class::Read);
+    check("generate_image", "Generates an image", Class::Write);
+    check("post_message", "", Class::Execute);
+    check("post_comment", "", Class::Write);
+    check("remove_label", "", Class::Write);
+    check("remove_door", "", Class::Destructive);
+    check("remove_user_from_team", "", Class::Write);
+    check("clear_history", "", Class::Destructive);
+    check("clear_cache", "", Class::Write);
+    check("resolve_dns", "", Class::Read);
+    check("resolve_thread", "", Class::Write);
+    check("create_chat_completion", "", Class::Read);
+    check("convert_lead", "Converts a lead to a deal", Class::Write);
+    check("convert_units", "Converts miles", Class::Read);
+}
+
+#[test]
+fn descriptions_decide_where_names_do_not() {
+    check("door", "Opens the door and deletes the key.", Class::Destructive);
+    check("door_scale", "Get or update the scale of a door", Class::Write);
+    check("doors", "Lists all doors", Class::Read);
+    check("door_manage", "Manage doors: create, rename, or delete them", Class::Destructive);
+    check("compute_door_delete", "Delete a door", Class::Destructive);
+    check("evaluate", "Execute JavaScript in the console", Class::Execute);
+    check("puerta", "Elimina una puerta", Class::Destructive);
+    check("门", "查询所有的门", Class::Read);
+}
+
+#[test]
+fn nothing_known_is_never_read() {
+    let found = classify(&ToolDefinition::named("frobnicator"), &Siblings::none());
+    assert_eq!(found.class, Class::Write);
+    assert_eq!(found.confidence, 0.5);
+    assert!(found.needs_review());
+    let other_script = classify(&ToolDefinition::named("двери"), &Siblings::none());
+    assert_eq!(other_script.class, Class::Write);
+}
+
+#[test]
+fn free_form_code_raises_and_a_plain_query_does_not() {
+    let with = |name: &str, properties: &str| {
+        tool(&format!(r#"{{"name":"{name}","inputSchema":{{"type":"object","properties":{properties}}}}}"#))
+    };
+    let class = |definition: &ToolDefinition| classify(definition, &Siblings::none()).class;
+    assert_eq!(class(&with("query", r#"{"sql":{"type":"string"}}"#)), Class::Execute);
+    assert_eq!(class(&with("query", r#"{"query":{"type":"string"}}"#)), Class::Read);
+    let cypher = r#"{"query":{"type":"string","description":"a Cypher query"}}"#;
+    assert_eq!(class(&with("query", cypher)), Class::Execute);
+    assert_eq!(class(&with("thing", r#"{"code":{"type":"string"}}"#)), Class::Execute);
+    assert_eq!(class(&with("explain_code", r#"{"code":{"type":"string"}}"#)), Class::Read);
+    let country = r#"{"code":{"type":"string","description":"ISO country code"}}"#;
+    assert_eq!(class(&with("get_country", country)), Class::Read);
+}
+
+#[test]
+fn the_gravest_choice_counts() {
+    let door = tool(
+        r#"{"name":"door_list","inputSchema":{"type":"object","properties":
+            {"method":{"type":"string","enum":["list","open","delete_all"]}}}}"#,
+    );
+    let found = classify(&door, &Siblings::none());
+    assert_eq!(found.class, Class::Destructive);
+    assert_eq!(found.evidence[0].rule, RuleId::S2);
+    let http = tool(
+        r#"{"name":"web","inputSchema":{"type":"object","properties":{"method":{"enum":["GET","DELETE"]}}}}"#,
+    );
+    assert_eq!(classify(&http, &Siblings::none()).class, Class::Execute);
+}
+
+#[test]
+fn hints_raise_and_never_lower() {
+    let raised = tool(r#"{"name":"get_door","annotations":{"readOnlyHint":false}}"#);
+    assert_eq!(classify(&raised, &Siblings::none()).class, Class::Write);
+    let claimed = tool(r#"{"name":"send_mail","annotations":{"readOnlyHint":true}}"#);
+    let found = classify(&claimed, &Siblings::none());
+    assert_eq!(found.class, Class::Execute);
+    assert!(found.hint_contradicts);
+    let overwrites = tool(r#"{"name":"update_door","annotations":{"destructiveHint":true}}"#);
+    let found = classify(&overwrites, &Siblings::none());
+    assert_eq!(found.class, Class::Write);
+    assert!(found.has(Signal::Overwrites));
+}
+
+#[test]
+fn money_moves_only_with_a_verb() {
+    check("list_invoices", "", Class::Read);
+    check("create_invoice", "", Class::Financial);
+    check("delete_invoice", "", Class::Destructive);
+    check("get_payment_quote", "", Class::Read);
+    check("quote_swap", "", Class::Read);
+    check("swap_faces", "Swaps two faces in a picture", Class::Write);
+    check("git_checkout", "Switches branches", Class::Write);
+    check("create_subscription", "Subscribes to events of a topic", Class::Write);
+    check("create_subscription", "Creates a subscription for a customer with a price", Class::Financial);
+}
+
+#[test]
+fn evidence_points_at_the_exact_bytes() {
+    let definition = ToolDefinition::named("door_löschen_delete").described("Wir löschen. Deletes doors");
+    let found = classify(&definition, &Siblings::none());
+    for evidence in &found.evidence {
+        let text = match evidence.place {
+            portcullis_catalogue::Place::Name => definition.name.as_str(),
+            portcullis_catalogue::Place::Description => definition.description.as_deref().unwrap(),
+            _ => continue,
+        };
+        assert_eq!(text.get(evidence.start..evidence.end), Some(evidence.quote.as_str()));
+    }
+    assert!(found.evidence.iter().any(|evidence| evidence.quote == "delete"));
+}
+
+#[test]
+fn the_same_input_gives_the_same_output() {
+    let definition = ToolDefinition::named("run_door").described("Runs a door. Get or set it.");
+    let siblings = Siblings::of("doors", std::slice::from_ref(&definition));
+    assert_eq!(classify(&definition, &siblings), classify(&definition, &siblings));
+}
+
+#[test]
+fn every_rationale_contrasts_and_states_its_confidence() {
+    for name in ["get_a", "create_a", "run_a", "delete_a", "pay_a", "zzz"] {
+        let found = classify(&ToolDefinition::named(name), &Siblings::none());
+        assert!(found.rationale.contains("not "), "{}", found.rationale);
+        assert!(found.rationale.contains("Confidence 0."), "{}", found.rationale);
+    }
+}
