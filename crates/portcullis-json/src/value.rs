@@ -21,7 +21,7 @@ pub enum Value {
     Object(Object),
 }
 
-/// The seven words for what a value is; `integer` is a number without a fraction.
+/// What a value is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Kind {
     /// `null`

@@ -10,6 +10,7 @@ use jiff::tz::{TimeZone, TimeZoneDatabase};
 use portcullis_json::{Limits, Object, Pointer, Value};
 
 use crate::class::Class;
+use crate::decide::access::normalised_glob;
 use crate::glob::Glob;
 use crate::names::Names;
 use crate::operator;
@@ -62,7 +63,28 @@ pub(crate) fn document(value: &Value, problems: &mut Problems) -> Option<Policy>
         zone,
     };
     limit::check_shared_counters(&policy, problems);
+    check_expression_count(&policy, problems);
     (!problems.has_errors()).then_some(policy)
+}
+
+/// Each expression is bounded in size, so bounding their number bounds what a policy takes in memory.
+const EXPRESSIONS_MAX: usize = 1_000;
+
+fn check_expression_count(policy: &Policy, problems: &mut Problems) {
+    let entries = policy.tools.items().chain(policy.classes.iter().flatten().map(|(_, entry)| entry));
+    let rules = entries
+        .chain([&policy.all_tools])
+        .flat_map(|entry| entry.require.iter().chain(&entry.deny_if).chain(&entry.approve_if));
+    let expressions = rules
+        .flat_map(|rule| &rule.conditions)
+        .filter(|condition| condition.operator.compiles_an_expression());
+    let count = expressions.count();
+    if count > EXPRESSIONS_MAX {
+        let message = format!(
+            "a policy may have at most {EXPRESSIONS_MAX} conditions with `regex`, `not_regex`, `glob` or `schema`, this one has {count}"
+        );
+        problems.error(&Pointer::root(), message);
+    }
 }
 
 fn text<'a>(object: &'a Object, key: &str) -> Option<&'a str> {
@@ -260,13 +282,26 @@ fn access(object: &Object, key: &str, default_of_policy: Default, problems: &mut
     let at = Pointer::root().key(key);
     let empty = Object::new();
     let value = object.get(key).and_then(Value::as_object).unwrap_or(&empty);
-    let deny = globs(value, "deny", &at, problems);
+    let deny = access_globs(value, "deny", &at, problems);
     let pointer_of = |index| -> Arc<str> { at.key("deny").index(index).as_str().into() };
     Access {
         default: default(value).unwrap_or(default_of_policy),
-        allow: globs(value, "allow", &at, problems).into_iter().map(|(_, glob)| glob).collect(),
-        deny: deny.into_iter().enumerate().map(|(index, (_, glob))| (glob, pointer_of(index))).collect(),
+        allow: access_globs(value, "allow", &at, problems),
+        deny: deny.into_iter().enumerate().map(|(index, glob)| (glob, pointer_of(index))).collect(),
     }
+}
+
+/// Globs over URIs lose the case of scheme and host, as the URIs do; names of prompts keep theirs.
+fn access_globs(object: &Object, key: &str, at: &Pointer, problems: &mut Problems) -> Vec<Glob> {
+    let is_resources = at.as_str() == "/resources";
+    let globs = globs(object, key, at, problems).into_iter();
+    globs
+        .map(
+            |(pattern, glob)| {
+                if is_resources { Glob::new(&normalised_glob(&pattern)).unwrap_or(glob) } else { glob }
+            },
+        )
+        .collect()
 }
 
 fn server_requests(object: &Object) -> [Option<Action>; 3] {

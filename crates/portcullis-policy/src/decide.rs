@@ -3,7 +3,7 @@
 //! INVARIANT: policy is pure. No clock, no I/O, no randomness: the same question, policy and counters give
 //! the same verdict.
 
-mod access;
+pub(crate) mod access;
 mod call;
 mod set;
 

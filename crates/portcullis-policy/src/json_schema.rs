@@ -3,15 +3,19 @@
 //! A shell around the `jsonschema` crate that fetches nothing, matches patterns in linear time, and adds
 //! the strict reading: no property that the schema does not speak of.
 
-use std::collections::HashMap;
+mod cost;
+
+use std::collections::{HashMap, HashSet};
 use std::fmt;
+use std::sync::OnceLock;
 
 use jsonschema::{Draft, PatternOptions, Validator};
 use portcullis_json::{Object, Pointer, Value};
-use regex::{Regex, RegexBuilder};
+
+use cost::Cost;
 
 /// What a pattern inside a schema may compile to.
-const PATTERN_PROGRAM_BYTES_MAX: usize = 1 << 20;
+const PATTERN_PROGRAM_BYTES_MAX: usize = 256 << 10;
 
 /// Which revision of JSON Schema a document is read as.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,8 +29,10 @@ pub enum Dialect {
 /// A compiled schema.
 pub struct JsonSchema {
     validator: Validator,
-    /// What each marked part of the schema says about properties.
-    spoken: Vec<Spoken>,
+    cost: Cost,
+    source: Value,
+    dialect: Dialect,
+    strict: OnceLock<Option<Strict>>,
 }
 
 impl fmt::Debug for JsonSchema {
@@ -38,41 +44,70 @@ impl fmt::Debug for JsonSchema {
 impl JsonSchema {
     /// Compiles a schema; the error says why it cannot be used.
     pub fn compile(schema: &Value, dialect: Dialect) -> Result<JsonSchema, String> {
-        let mut options = jsonschema::options()
-            .offline()
-            .should_validate_formats(false)
-            .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_PROGRAM_BYTES_MAX));
-        if dialect == Dialect::Draft202012 {
-            options = options.with_draft(Draft::Draft202012);
-        }
-        let mut spoken = Vec::new();
-        let marked = mark(schema, &mut spoken);
-        let validator = options
-            .build(&to_serde(&marked))
-            .map_err(|error| format!("the JSON Schema does not compile: {error}"))?;
-        Ok(JsonSchema { validator, spoken })
+        let cost = Cost::of(schema)?;
+        let validator = build(schema, dialect)?;
+        let source = schema.clone();
+        Ok(JsonSchema { validator, cost, source, dialect, strict: OnceLock::new() })
     }
 
     /// Whether the value satisfies the schema.
     pub fn is_satisfied_by(&self, value: &Value) -> bool {
-        self.validator.is_valid(&to_serde(value))
+        self.cost.is_bearable(value) && self.validator.is_valid(&to_serde(value))
     }
 
     /// Whether the value satisfies the schema and holds, at every object, only properties that some part
     /// of the schema which applied to that object speaks of.
     pub fn is_strictly_satisfied_by(&self, value: &Value) -> bool {
-        let evaluation = self.validator.evaluate(&to_serde(value));
-        if !evaluation.flag().valid {
+        if !self.cost.is_bearable_in_full(value) || !self.is_satisfied_by(value) {
             return false;
         }
+        let strict = self.strict.get_or_init(|| Strict::compile(&self.source, self.dialect).ok());
+        strict.as_ref().is_some_and(|strict| strict.only_spoken(value))
+    }
+}
+
+fn build(schema: &Value, dialect: Dialect) -> Result<Validator, String> {
+    let mut options = jsonschema::options()
+        .offline()
+        .should_validate_formats(false)
+        .with_pattern_options(PatternOptions::regex().size_limit(PATTERN_PROGRAM_BYTES_MAX));
+    if dialect == Dialect::Draft202012 {
+        options = options.with_draft(Draft::Draft202012);
+    }
+    options.build(&to_serde(schema)).map_err(|error| format!("the JSON Schema does not compile: {error}"))
+}
+
+/// What the strict reading needs besides: made when it is first asked for.
+struct Strict {
+    marked: Validator,
+    /// What each marked part of the schema says about properties.
+    spoken: Vec<Spoken>,
+}
+
+impl Strict {
+    fn compile(schema: &Value, dialect: Dialect) -> Result<Strict, String> {
+        let mut marks =
+            Marks { spoken: Vec::new(), dialect, knows_unevaluated: knows_unevaluated(schema, dialect) };
+        let marked = build(&marks.mark(schema), dialect)?;
+        Ok(Strict { marked, spoken: marks.spoken })
+    }
+
+    fn only_spoken(&self, value: &Value) -> bool {
+        let evaluation = self.marked.evaluate(&to_serde(value));
         let mut applied: HashMap<&str, Vec<&Spoken>> = HashMap::new();
         for entry in evaluation.iter_annotations() {
             let mark = entry.annotations.value().get(MARK).and_then(serde_json::Value::as_u64);
             let part = mark.and_then(|mark| self.spoken.get(usize::try_from(mark).ok()?));
             applied.entry(entry.instance_location.as_str()).or_default().extend(part);
         }
-        only_spoken(value, &Pointer::root(), &applied)
+        evaluation.flag().valid && only_spoken(value, &Pointer::root(), &applied)
     }
+}
+
+/// Drafts before 2019-09 have no `unevaluatedProperties`.
+fn knows_unevaluated(schema: &Value, dialect: Dialect) -> bool {
+    let declared = schema.get("$schema").and_then(Value::as_str).unwrap_or_default();
+    dialect == Dialect::Draft202012 || !declared.contains("/draft-0")
 }
 
 /// The keyword that is put into every part of a schema that speaks of properties. Unknown keywords come
@@ -81,36 +116,18 @@ impl JsonSchema {
 const MARK: &str = "portcullis:speaks";
 
 /// The properties that one part of a schema speaks of.
-#[derive(Default)]
 struct Spoken {
-    names: Vec<String>,
-    patterns: Vec<Regex>,
+    names: HashSet<String>,
+    /// By the same engine that applies them: dialects of patterns differ.
+    patterns: Vec<Validator>,
     all: bool,
 }
 
 impl Spoken {
-    fn of(schema: &Object) -> Spoken {
-        let keys = |keyword: &str| {
-            schema.get(keyword).and_then(Value::as_object).into_iter().flatten().map(|member| &member.key)
-        };
-        let says_yes = |keyword: &str| schema.get(keyword).is_some_and(|value| *value != Value::Bool(false));
-        Spoken {
-            names: keys("properties").cloned().collect(),
-            patterns: keys("patternProperties").filter_map(|pattern| pattern_regex(pattern)).collect(),
-            all: says_yes("additionalProperties") || says_yes("unevaluatedProperties"),
-        }
-    }
-
     fn speaks_of(&self, name: &str) -> bool {
-        self.all
-            || self.names.iter().any(|spoken| spoken == name)
-            || self.patterns.iter().any(|pattern| pattern.is_match(name))
+        let text = serde_json::Value::from(name);
+        self.all || self.names.contains(name) || self.patterns.iter().any(|pattern| pattern.is_valid(&text))
     }
-}
-
-/// A pattern that does not compile speaks of nothing; the schema as a whole does not compile then.
-fn pattern_regex(pattern: &str) -> Option<Regex> {
-    RegexBuilder::new(pattern).size_limit(PATTERN_PROGRAM_BYTES_MAX).build().ok()
 }
 
 fn only_spoken(value: &Value, at: &Pointer, applied: &HashMap<&str, Vec<&Spoken>>) -> bool {
@@ -128,38 +145,69 @@ fn only_spoken(value: &Value, at: &Pointer, applied: &HashMap<&str, Vec<&Spoken>
     }
 }
 
-/// The schema with a mark in every part that speaks of properties.
-fn mark(schema: &Value, spoken: &mut Vec<Spoken>) -> Value {
-    match schema {
-        Value::Object(object) => {
-            let mut marked = object.map(|member| match member.key.as_str() {
-                // Values, not schemas.
-                "enum" | "const" | "default" | "examples" | "required" => member.value.clone(),
-                // Names to schemas: the names are no keywords.
-                "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas" => {
-                    mark_each(&member.value, spoken)
-                }
-                _ => mark(&member.value, spoken),
-            });
-            let keywords =
-                ["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"];
-            if keywords.iter().any(|keyword| object.contains_key(keyword)) {
-                marked.insert(MARK, Value::from(i64::try_from(spoken.len()).unwrap_or(i64::MAX)));
-                spoken.push(Spoken::of(object));
-            }
-            Value::Object(marked)
-        }
-        Value::Array(elements) => {
-            Value::Array(elements.iter().map(|element| mark(element, spoken)).collect())
-        }
-        other => other.clone(),
-    }
+/// Puts marks into a schema.
+struct Marks {
+    spoken: Vec<Spoken>,
+    dialect: Dialect,
+    knows_unevaluated: bool,
 }
 
-fn mark_each(schemas: &Value, spoken: &mut Vec<Spoken>) -> Value {
-    match schemas {
-        Value::Object(object) => object.map(|member| mark(&member.value, spoken)).into(),
-        other => other.clone(),
+impl Marks {
+    /// The schema with a mark in every part that speaks of properties.
+    fn mark(&mut self, schema: &Value) -> Value {
+        let Value::Object(object) = schema else {
+            return match schema {
+                Value::Array(elements) => {
+                    Value::Array(elements.iter().map(|element| self.mark(element)).collect())
+                }
+                other => other.clone(),
+            };
+        };
+        let mut marked = object.map(|member| match member.key.as_str() {
+            // Values, not schemas; and a schema for names, which are no objects.
+            "enum" | "const" | "default" | "examples" | "required" | "propertyNames" => member.value.clone(),
+            // Names to schemas: the names are no keywords.
+            "properties" | "patternProperties" | "$defs" | "definitions" | "dependentSchemas"
+            | "dependencies" => self.mark_each(&member.value),
+            _ => self.mark(&member.value),
+        });
+        if self.speaks_of_properties(object) {
+            marked.insert(MARK, Value::from(i64::try_from(self.spoken.len()).unwrap_or(i64::MAX)));
+            let spoken = self.spoken_by(object);
+            self.spoken.push(spoken);
+        }
+        Value::Object(marked)
+    }
+
+    fn mark_each(&mut self, schemas: &Value) -> Value {
+        match schemas {
+            Value::Object(object) => object.map(|member| self.mark(&member.value)).into(),
+            other => other.clone(),
+        }
+    }
+
+    fn speaks_of_properties(&self, schema: &Object) -> bool {
+        let keywords = ["properties", "patternProperties", "additionalProperties"];
+        keywords.iter().any(|keyword| schema.contains_key(keyword))
+            || (self.knows_unevaluated && schema.contains_key("unevaluatedProperties"))
+    }
+
+    fn spoken_by(&self, schema: &Object) -> Spoken {
+        let keys = |keyword: &str| {
+            schema.get(keyword).and_then(Value::as_object).into_iter().flatten().map(|member| &member.key)
+        };
+        let says_yes = |keyword: &str| schema.get(keyword).is_some_and(|value| *value != Value::Bool(false));
+        let pattern = |pattern: &String| {
+            let schema = Object::new().with("pattern", pattern.as_str());
+            build(&schema.into(), self.dialect).ok()
+        };
+        Spoken {
+            names: keys("properties").cloned().collect(),
+            // One that does not compile speaks of nothing.
+            patterns: keys("patternProperties").filter_map(pattern).collect(),
+            all: says_yes("additionalProperties")
+                || (self.knows_unevaluated && says_yes("unevaluatedProperties")),
+        }
     }
 }
 
@@ -242,6 +290,53 @@ mod tests {
             true,
         );
         check(r#"{"properties":{"a":{}},"additionalProperties":false}"#, r#"{"a":1}"#, true, true);
+    }
+
+    #[test]
+    fn a_part_that_did_not_apply_to_the_object_does_not_speak() {
+        check(r#"{"propertyNames":{"properties":{"b":{}}}}"#, r#"{"b":1}"#, true, false);
+        let draft_07 = r#""$schema":"http://json-schema.org/draft-07/schema#""#;
+        check(
+            &format!(r#"{{{draft_07},"properties":{{"a":{{}}}},"unevaluatedProperties":{{}}}}"#),
+            r#"{"b":1}"#,
+            true,
+            false,
+        );
+        check(&format!(r#"{{{draft_07},"dependencies":{{"properties":["b"]}}}}"#), "{}", true, true);
+    }
+
+    #[test]
+    fn patterns_speak_as_they_are_applied() {
+        // An Arabic digit is no `\d` in JSON Schema.
+        check(r#"{"patternProperties":{"^\\d+$":{"type":"integer"}}}"#, "{\"\u{663}\":\"x\"}", true, false);
+        check(r#"{"patternProperties":{"^\\d+$":{"type":"integer"}}}"#, r#"{"3":1}"#, true, true);
+    }
+
+    #[test]
+    fn what_would_take_for_ever_is_refused_at_once() {
+        // Each of 60 definitions refers twice to the next.
+        let definitions: Vec<String> = (0..60)
+            .map(|n| {
+                format!(
+                    r##""d{n}":{{"allOf":[{{"$ref":"#/$defs/d{0}"}},{{"$ref":"#/$defs/d{0}"}}]}}"##,
+                    n + 1
+                )
+            })
+            .collect();
+        let doubling =
+            format!(r##"{{"$defs":{{{},"d60":{{}}}},"$ref":"#/$defs/d0"}}"##, definitions.join(","));
+        assert!(JsonSchema::compile(&read(&doubling), Dialect::AsDeclared).is_err());
+        // A recursive schema with two branches, on deep arguments.
+        let tree = r##"{"$defs":{"e":{"anyOf":[{"type":"object","properties":{"left":{"$ref":"#/$defs/e"},"a":{}}},{"type":"object","properties":{"left":{"$ref":"#/$defs/e"},"b":{}}}]}},"$ref":"#/$defs/e"}"##;
+        let deep = |levels: usize| format!("{}1{}", r#"{"left":"#.repeat(levels), "}".repeat(levels));
+        let deep_object = |levels: usize| deep(levels).replace('1', "{}");
+        let schema = JsonSchema::compile(&read(tree), Dialect::AsDeclared).unwrap();
+        assert!(schema.is_strictly_satisfied_by(&read(&deep_object(3))));
+        assert!(!schema.is_strictly_satisfied_by(&read(&deep_object(40))));
+        assert!(!schema.is_satisfied_by(&read(&deep_object(50))));
+        // One branch costs what the arguments are long.
+        let list = r##"{"$defs":{"n":{"properties":{"left":{"$ref":"#/$defs/n"}}}},"$ref":"#/$defs/n"}"##;
+        check(list, &deep_object(60), true, true);
     }
 
     #[test]

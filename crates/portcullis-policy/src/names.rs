@@ -12,7 +12,7 @@ pub(crate) struct Names<T> {
     items: Vec<T>,
     exact: HashMap<String, usize>,
     globs: Vec<GlobKey>,
-    /// Literal prefix to the globs that have it, most specific first.
+    /// Literal prefix to the globs that have it.
     by_prefix: HashMap<String, Vec<usize>>,
     prefix_bytes: BTreeSet<usize>,
 }
@@ -79,6 +79,11 @@ impl<T> Names<T> {
             .filter(|key| key.glob.matches(name))
             .min_by_key(|key| key.rank)
             .and_then(|key| self.items.get(key.item))
+    }
+
+    /// Everything, in the order it was written.
+    pub(crate) fn items(&self) -> impl Iterator<Item = &T> {
+        self.items.iter()
     }
 
     /// The item that was written under exactly this key.

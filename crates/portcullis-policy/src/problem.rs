@@ -151,6 +151,11 @@ impl Problems {
         self.list.sort_by_key(|problem| problem.span.as_ref().map(|span| span.start));
     }
 
+    /// Whether more are only counted.
+    pub(crate) fn is_full(&self) -> bool {
+        self.list.len() >= PROBLEMS_MAX
+    }
+
     /// Whether the document is refused.
     pub fn has_errors(&self) -> bool {
         self.list.iter().any(|problem| problem.severity == Severity::Error)

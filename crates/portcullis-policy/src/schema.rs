@@ -52,7 +52,8 @@ fn form_schema(form: &'static Form, definitions: &mut Definitions) -> Object {
     match form {
         Form::Any => Object::new(),
         Form::Boolean => typed("boolean"),
-        Form::Nullable => Object::new().with("type", texts(&["string", "number", "null"])),
+        Form::TextOrNull => Object::new().with("type", texts(&["string", "null"])),
+        Form::NumberOrNull => Object::new().with("type", texts(&["number", "null"])),
         Form::Text => typed("string"),
         Form::Number => typed("number"),
         Form::Choice(choices) => one_of_these(choices),

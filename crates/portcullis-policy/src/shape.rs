@@ -56,8 +56,10 @@ pub(crate) enum Form {
     Operator,
     /// `true` or `false`.
     Boolean,
-    /// Something simple, or null for its absence.
-    Nullable,
+    /// A string, or null for its absence.
+    TextOrNull,
+    /// A number, or null for its absence.
+    NumberOrNull,
     /// Anything.
     Any,
 }
@@ -292,6 +294,9 @@ impl Shape {
     }
 
     fn unknown(&self, key: &str, at: &Pointer, problems: &mut Problems) {
+        if problems.is_full() {
+            return problems.error_at_key(at, "", None);
+        }
         let names = self.names();
         let help = match nearest(key, &names) {
             Some(near) => format!("did you mean `{near}`?"),
@@ -321,9 +326,11 @@ impl Form {
         match self {
             Form::Any => {}
             Form::Boolean => expect_kind(value, Kind::Boolean, at, problems),
-            Form::Nullable => {
-                let simple = [Kind::String, Kind::Number, Kind::Null];
-                check_kinds(value, &simple, "a string, a number or null", at, problems);
+            Form::TextOrNull => {
+                check_kinds(value, &[Kind::String, Kind::Null], "a string or null", at, problems)
+            }
+            Form::NumberOrNull => {
+                check_kinds(value, &[Kind::Number, Kind::Null], "a number or null", at, problems)
             }
             Form::Text => expect_kind(value, Kind::String, at, problems),
             Form::Number => expect_kind(value, Kind::Number, at, problems),

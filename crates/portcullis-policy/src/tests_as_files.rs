@@ -57,7 +57,11 @@ fn run_test(
         _ => return Err(problems.text()),
     };
     let policy = policy(object, load)?;
-    if object.get("valid").and_then(Value::as_bool) == Some(false) {
+    let refused = object.get("valid").and_then(Value::as_bool) == Some(false);
+    if object.contains_key("error_contains") && !refused {
+        return Err("`error_contains` goes with `valid: false` only".to_owned());
+    }
+    if refused {
         results.push(refusal(object, at, policy)?);
         return Ok(());
     }
@@ -66,8 +70,8 @@ fn run_test(
         Some(Ok(policy)) => Some(policy),
         Some(Err(problems)) => return Err(format!("the policy is invalid:\n{}", problems.text())),
     };
-    let cases =
-        object.get("cases").and_then(Value::as_array).ok_or("a test needs `cases`, or `valid: false`")?;
+    let cases = object.get("cases").and_then(Value::as_array).filter(|cases| !cases.is_empty());
+    let cases = cases.ok_or("a test needs at least one case in `cases`, or `valid: false`")?;
     let mut world = World {
         policy,
         tools: tools(object),

@@ -101,7 +101,7 @@ impl Verdict {
         let reason = reason.map_or("Limit reached.", String::as_str);
         let message = match over.retry_after_s {
             Some(seconds) => format!("{reason} Try again in {seconds} s."),
-            None => format!("{reason} A retry cannot help: this call alone is more than a limit admits."),
+            None => format!("{reason} A retry cannot help."),
         };
         let retryable = over.retry_after_s.is_some();
         Verdict { retryable, retry_after_s: over.retry_after_s, ..Verdict::deny(rule, message) }

@@ -61,22 +61,39 @@ fn judge(access: &Access, section: &str, name: &str, trace: &mut impl Trace) -> 
     Verdict::deny("(default deny)", "No rule of the policy allows this.")
 }
 
-/// Scheme and host in lower case; nothing when the path has dot segments, however they are written.
+/// Scheme and host in lower case; nothing when servers could take it for another resource: dot segments
+/// anywhere, however they are written, white space, control characters or a backslash.
 fn normalised(uri: &str) -> Option<String> {
-    let (scheme, rest) = match uri.split_once(':') {
-        Some((scheme, rest)) if is_scheme(scheme) => (Some(scheme), rest),
-        _ => (None, uri),
+    let odd = |character: char| character == '\\' || character.is_whitespace() || character.is_control();
+    let (start, rest) = split_authority(uri, is_scheme, &['/', '?', '#']);
+    (!uri.contains(odd) && !has_dot_segments(rest)).then(|| format!("{}{rest}", lower_case_start(start)))
+}
+
+/// A glob over URIs, with its scheme and host in lower case as well, so that it can match at all.
+pub(crate) fn normalised_glob(pattern: &str) -> String {
+    let (start, rest) = split_authority(pattern, is_scheme_glob, &['/']);
+    format!("{}{rest}", lower_case_start(start))
+}
+
+/// Scheme and authority, and what follows them.
+fn split_authority<'a>(uri: &'a str, is_scheme: fn(&str) -> bool, ends: &[char]) -> (&'a str, &'a str) {
+    let Some(colon) = uri.find(':').filter(|colon| uri.get(..*colon).is_some_and(is_scheme)) else {
+        return ("", uri);
     };
-    let (authority, path) = match rest.strip_prefix("//") {
-        Some(rest) => rest.split_at(rest.find(['/', '\\', '?', '#']).unwrap_or(rest.len())),
-        None => ("", rest),
-    };
-    if has_dot_segments(path) {
-        return None;
+    let (scheme, rest) = uri.split_at(colon + 1);
+    let authority = rest.strip_prefix("//").map_or(0, |rest| 2 + rest.find(ends).unwrap_or(rest.len()));
+    uri.split_at(scheme.len() + authority)
+}
+
+/// User info keeps its case: servers may tell it apart.
+fn lower_case_start(start: &str) -> String {
+    match (start.split_once("//"), start.rsplit_once('@')) {
+        (Some((scheme, _)), Some((before, host))) => {
+            let user = before.get(scheme.len()..).unwrap_or_default();
+            format!("{}{user}@{}", scheme.to_lowercase(), host.to_lowercase())
+        }
+        _ => start.to_lowercase(),
     }
-    let slashes = if rest.starts_with("//") { "//" } else { "" };
-    let scheme = scheme.map_or(String::new(), |scheme| format!("{}:", scheme.to_ascii_lowercase()));
-    Some(format!("{scheme}{slashes}{}{path}", lower_case_host(authority)))
 }
 
 fn is_scheme(text: &str) -> bool {
@@ -84,18 +101,22 @@ fn is_scheme(text: &str) -> bool {
         && text.chars().all(|character| character.is_ascii_alphanumeric() || "+-.".contains(character))
 }
 
-/// User info keeps its case: servers may tell it apart.
-fn lower_case_host(authority: &str) -> String {
-    match authority.rsplit_once('@') {
-        Some((user, host)) => format!("{user}@{}", host.to_lowercase()),
-        None => authority.to_lowercase(),
-    }
+fn is_scheme_glob(text: &str) -> bool {
+    text.chars().all(|character| character.is_ascii_alphanumeric() || "+-.*?".contains(character))
 }
 
-fn has_dot_segments(path: &str) -> bool {
-    let path = path.split(['?', '#']).next().unwrap_or(path).to_ascii_lowercase();
-    let plain = path.replace("%2e", ".").replace("%2f", "/").replace("%5c", "\\");
-    plain.split(['/', '\\']).any(|segment| segment == "." || segment == "..")
+/// How often an encoded percent sign is decoded again.
+const DECODINGS_MAX: usize = 4;
+
+fn has_dot_segments(rest: &str) -> bool {
+    let mut plain = rest.to_ascii_lowercase();
+    for _ in 0..DECODINGS_MAX {
+        plain = plain.replace("%25", "%");
+    }
+    plain = plain.replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
+    // Parameters behind a semicolon are no part of a segment's name, for those who know them.
+    let names = plain.split(['/', '?', '#', '=', '&']).map(|part| part.split(';').next().unwrap_or(part));
+    names.into_iter().any(|name| name == "." || name == "..")
 }
 
 #[cfg(test)]
@@ -119,9 +140,32 @@ mod tests {
             ("file:../b", None),
             ("a/../b", None),
             ("file:///a/..b/...", Some("file:///a/..b/...")),
-            ("file:///a?x=../..", Some("file:///a?x=../..")),
+            ("file:///a?x=1", Some("file:///a?x=1")),
+            ("file:///a?x=../..", None),
+            ("file:///a/?/../../etc", None),
+            ("file:///a#/../b", None),
+            ("file:///a/.\t./b", None),
+            ("file:///a/.. ", None),
+            ("file:///a/%252e%252e/b", None),
+            ("file:///a/..;x=1/b", None),
+            ("file:///a b", None),
+            ("file:///100%25", Some("file:///100%25")),
         ] {
             assert_eq!(normalised(uri).as_deref(), expected, "{uri}");
+        }
+    }
+
+    #[test]
+    fn a_glob_loses_its_case_where_the_uri_does() {
+        for (glob, expected) in [
+            ("pharo://Secret/*", "pharo://secret/*"),
+            ("File:///Etc/*", "file:///Etc/*"),
+            ("HTTP://User@HOST/*", "http://User@host/*"),
+            ("*://Host/A", "*://host/A"),
+            ("Pharo://*", "pharo://*"),
+            ("*", "*"),
+        ] {
+            assert_eq!(normalised_glob(glob), expected);
         }
     }
 }

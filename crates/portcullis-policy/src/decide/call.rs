@@ -14,6 +14,7 @@ use crate::policy::{
     Action, Amount, CounterName, Default, Entry, LimitEntry, List, Policy, ScopeKind, Validate,
 };
 use crate::question::{Call, Caller};
+use crate::redact::Detectors;
 use crate::rule::{Cause, Facts, Rule};
 use crate::trace::{Look, Trace};
 use crate::verdict::{Obligations, Verdict};
@@ -80,10 +81,7 @@ fn steps(
     }
     // 10. Looked at, not taken: a person should not be asked for what cannot go through.
     let charges = fitting_charges(parts, &facts, counters, trace)?;
-    let redact = parts
-        .into_iter()
-        .flatten()
-        .fold(<_>::default(), |all: crate::Detectors, part| all.union(part.redact));
+    let redact = redactions(parts);
     // 11. A person is asked last, when everything else agrees.
     if !call.approved
         && let Some(mut question) = needs_approval(parts, &facts, trace)
@@ -93,6 +91,11 @@ fn steps(
     }
     // 12 and 13. The caller reserves the charges before anything leaves.
     Ok(Verdict::allow(Obligations { arguments, set, redact, charges }))
+}
+
+/// What is blanked out in the result: the detectors of both.
+fn redactions(parts: Parts<'_>) -> Detectors {
+    parts.into_iter().flatten().fold(Detectors::default(), |all, part| all.union(part.redact))
 }
 
 /// The entry and `all_tools`, in the order in which they are looked at.
@@ -350,9 +353,6 @@ fn shadow_obligations(policy: &Policy, call: &Call<'_>, caller: &Caller<'_>) -> 
     let facts = Facts { tool: call.tool, class: call.class, arguments: judged, caller, zone: &policy.zone };
     let limits = parts.into_iter().flatten().flat_map(|part| &part.limits);
     let charges = limits.filter_map(|limit| charge(limit, &facts)).collect();
-    let redact = parts
-        .into_iter()
-        .flatten()
-        .fold(<_>::default(), |all: crate::Detectors, part| all.union(part.redact));
+    let redact = redactions(parts);
     Obligations { arguments, set, redact, charges }
 }

@@ -38,6 +38,8 @@ pub(super) struct Counter {
     forgotten: Option<Time>,
     /// The sum of the steps from `first` on, which are those since `since`: saves summing them each time.
     live: Live,
+    /// The longest window that it was charged under.
+    window_seconds: u64,
 }
 
 #[derive(Clone, Debug)]
@@ -63,10 +65,21 @@ pub(super) enum Misfit {
 }
 
 impl Counter {
-    pub(super) fn restored(steps: Vec<Step>, forgotten: Option<Time>) -> Counter {
-        let mut counter = Counter { steps: steps.into(), forgotten, live: Live::default() };
-        counter.live = counter.live_since(Time::from_microseconds(i64::MIN));
-        counter
+    /// The counter of a snapshot, if its steps are as `charge` leaves them.
+    pub(super) fn restored(
+        steps: Vec<Step>,
+        forgotten: Option<Time>,
+        window_seconds: u64,
+    ) -> Option<Counter> {
+        let sound = steps.iter().all(|step| step.first <= step.last && !step.amount.is_negative());
+        let ordered = steps.windows(2).all(|pair| matches!(pair, [a, b] if a.last < b.first));
+        let after_forgotten = forgotten.is_none_or(|time| steps.iter().all(|step| time < step.first));
+        if !sound || !ordered || !after_forgotten || steps.len() > STEPS_MAX {
+            return None;
+        }
+        let mut counter = Counter { steps: steps.into(), forgotten, live: Live::default(), window_seconds };
+        counter.live = counter.sum_from(0, Time::from_microseconds(i64::MIN));
+        Some(counter)
     }
 
     pub(super) fn steps(&self) -> impl Iterator<Item = &Step> {
@@ -77,9 +90,19 @@ impl Counter {
         self.forgotten
     }
 
+    /// The longest window that it was charged under.
+    pub(super) fn window_seconds(&self) -> u64 {
+        self.window_seconds
+    }
+
     /// When something was last charged.
     pub(super) fn last_charged(&self) -> Option<Time> {
         self.steps.back().map(|step| step.last)
+    }
+
+    /// Whether nothing of it counts any more under any window that it was charged under.
+    pub(super) fn is_over(&self, now: Time) -> bool {
+        self.last_charged().is_none_or(|last| last.plus_seconds(self.window_seconds) <= now)
     }
 
     /// What counts at `now`.
@@ -99,24 +122,34 @@ impl Counter {
             return Err(Misfit::Never);
         }
         let since = window.since(now);
-        if let Some(forgotten) = self.forgotten
-            && forgotten >= since
-        {
-            return Err(Misfit::Until(when_outside(window, forgotten, now)));
+        let forgotten = self.forgotten.filter(|forgotten| *forgotten >= since);
+        let covered_from = forgotten.map(|forgotten| when_outside(window, forgotten, now));
+        match covered_from.max(self.room_from(window, max, amount, since, now)) {
+            Some(time) => Err(Misfit::Until(time)),
+            None => Ok(()),
         }
+    }
+
+    /// When there will be room for `amount`, which is at most `max`; nothing if there is.
+    fn room_from(
+        &self,
+        window: &Window,
+        max: &Decimal,
+        amount: &Decimal,
+        since: Time,
+        now: Time,
+    ) -> Option<Time> {
         let live = self.live_since(since);
         let mut excess = &(&live.total + amount) - max;
         if excess <= Decimal::ZERO {
-            return Ok(());
+            return None;
         }
-        for step in self.steps.range(live.first..) {
+        let leaves = self.steps.range(live.first..).find(|step| {
             excess = &excess - &step.amount;
-            if excess <= Decimal::ZERO {
-                return Err(Misfit::Until(when_outside(window, step.last, now)));
-            }
-        }
-        // All of it leaving the window makes room for anything up to `max`.
-        Err(Misfit::Never)
+            excess <= Decimal::ZERO
+        });
+        // All of it leaving makes room for anything up to `max`, so one of the steps was found.
+        Some(when_outside(window, leaves.map_or(now, |step| step.last), now))
     }
 
     /// Adds `amount` at `now`, which must not be before what was charged last.
@@ -125,6 +158,7 @@ impl Counter {
             Some(step) if step.last == now => step.amount = &step.amount + amount,
             _ => self.steps.push_back(Step { first: now, last: now, amount: amount.clone() }),
         }
+        self.window_seconds = self.window_seconds.max(window.seconds_at_most());
         self.live.total = &self.live.total + amount;
         self.live = self.live_since(window.since(now));
         self.forget(window, now);
@@ -179,10 +213,15 @@ impl Counter {
 
     fn coarsen(&mut self, window: &Window, now: Time) {
         let length = seconds_to_microseconds(window.seconds_at_most());
+        // What is over must not be put together with what counts: a calendar window starts from nothing.
+        let since = window.since(now);
         let mut coarse: VecDeque<Step> = VecDeque::new();
         for step in self.steps.drain(..).rev() {
             match coarse.front_mut() {
-                Some(later) if span(step.first, later.last) <= step_length(length, span(later.last, now)) => {
+                Some(later)
+                    if (step.last < since) == (later.last < since)
+                        && span(step.first, later.last) <= step_length(length, span(later.last, now)) =>
+                {
                     later.first = step.first;
                     later.amount = &later.amount + &step.amount;
                 }
@@ -190,7 +229,6 @@ impl Counter {
             }
         }
         self.steps = coarse;
-        let since = self.live.since;
         self.live = self.sum_from(self.steps.partition_point(|step| step.last < since), since);
     }
 }
@@ -318,6 +356,30 @@ mod tests {
         let long = Window::Sliding { seconds: 100 * 86_400 };
         let misfit = counter.fits(&long, &amount(1000), &Decimal::ONE, at(41.0 * day));
         assert_eq!(misfit, Err(Misfit::Until(at(100.0 * day))));
+    }
+
+    #[test]
+    fn a_calendar_window_starts_from_nothing_however_many_charges_came_before() {
+        let month = Window::Calendar { unit: super::super::Unit::Month, zone: jiff::tz::TimeZone::UTC };
+        let start = Time::parse("2026-01-31T22:00:00Z").unwrap();
+        let mut counter = Counter::default();
+        for second in 0..3 * 3600 {
+            let now = start.plus_seconds(second);
+            counter.charge(&month, &Decimal::ONE, now);
+            let since_midnight = i64::try_from(second).unwrap() - 2 * 3600 + 1;
+            if since_midnight > 0 {
+                assert_eq!(counter.total(&month, now), amount(since_midnight));
+            }
+        }
+    }
+
+    #[test]
+    fn of_two_charges_at_one_instant_one_stays_when_one_comes_back() {
+        let mut counter = Counter::default();
+        counter.charge(&MINUTE, &Decimal::ONE, at(0.0));
+        counter.charge(&MINUTE, &Decimal::ONE, at(0.0));
+        counter.give_back(&Decimal::ONE, at(0.0));
+        assert_eq!(counter.total(&MINUTE, at(1.0)), Decimal::ONE);
     }
 
     #[test]

@@ -12,6 +12,9 @@ use crate::time::Time;
 /// More counters than this are not kept; a call that would need one more is refused.
 pub const COUNTERS_MAX: usize = 1_000_000;
 
+/// How long to wait when there is no room for a counter.
+const FULL_RETRY_SECONDS: u64 = 60;
+
 /// One limit of a policy, compiled.
 #[derive(Debug)]
 pub struct Limit {
@@ -73,7 +76,7 @@ pub struct OverLimit {
 }
 
 /// What was reserved, so that it can be given back when the call certainly never left.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 #[must_use = "a reservation that is dropped stays spent"]
 pub struct Reservation {
     at: Time,
@@ -86,6 +89,8 @@ pub struct Counters {
     pub(super) counters: HashMap<CounterKey, Counter>,
     /// The latest time at which anything was recorded: a clock that steps back reopens nothing.
     pub(super) latest: Option<Time>,
+    /// When the counters were last looked through for those that can go.
+    pub(super) swept: Option<Time>,
 }
 
 impl Counters {
@@ -117,12 +122,27 @@ impl Counters {
     /// Takes all charges, or none if one does not fit.
     pub fn reserve(&mut self, charges: &[Charge], clock: Time) -> Result<Reservation, OverLimit> {
         self.look(charges, clock)?;
-        self.make_room(charges, clock)?;
-        Ok(self.record(charges, clock))
+        if !self.has_room(charges, clock) {
+            let first_new = charges.iter().position(|charge| !self.counters.contains_key(&charge.key));
+            return Err(OverLimit {
+                charge: first_new.unwrap_or(0),
+                retry_after_s: Some(FULL_RETRY_SECONDS),
+            });
+        }
+        Ok(self.take(charges, clock))
     }
 
-    /// Takes all charges, fitting or not: in shadow mode, and when a log is replayed.
+    /// Takes all charges, fitting or not: in shadow mode, and when a log is replayed. When there are too
+    /// many counters, charges to new ones are left out.
     pub fn record(&mut self, charges: &[Charge], clock: Time) -> Reservation {
+        if self.has_room(charges, clock) {
+            return self.take(charges, clock);
+        }
+        let kept = charges.iter().filter(|charge| self.counters.contains_key(&charge.key));
+        self.take(&kept.cloned().collect::<Vec<_>>(), clock)
+    }
+
+    fn take(&mut self, charges: &[Charge], clock: Time) -> Reservation {
         let now = self.effective(clock);
         for charge in charges {
             let counter = self.counters.entry(charge.key.clone()).or_default();
@@ -158,12 +178,6 @@ impl Counters {
         self.counters.is_empty()
     }
 
-    /// Drops counters that nothing was charged to for so long.
-    pub fn drop_idle(&mut self, clock: Time, idle_seconds: u64) {
-        let since = self.effective(clock).minus_seconds(idle_seconds);
-        self.counters.retain(|_, counter| counter.last_charged().is_some_and(|last| last >= since));
-    }
-
     fn effective(&self, clock: Time) -> Time {
         self.latest.map_or(clock, |latest| latest.max(clock))
     }
@@ -181,18 +195,19 @@ impl Counters {
         }
     }
 
-    /// INVARIANT: everything bounded. When there are too many counters, those that nobody charged for
-    /// longer than any window go first; if that does not help, the call is refused for now.
-    fn make_room(&mut self, charges: &[Charge], clock: Time) -> Result<(), OverLimit> {
-        let new = charges.iter().position(|charge| !self.counters.contains_key(&charge.key));
-        let Some(first_new) = new else { return Ok(()) };
-        if self.counters.len() + charges.len() <= COUNTERS_MAX {
-            return Ok(());
+    /// INVARIANT: everything bounded. When there are too many counters, those whose own window has passed
+    /// go; if that does not help, there is no room for new ones. Looking for them takes a while, so it is
+    /// done at most once a second.
+    fn has_room(&mut self, charges: &[Charge], clock: Time) -> bool {
+        let fits = |counters: &HashMap<CounterKey, Counter>| counters.len() + charges.len() <= COUNTERS_MAX;
+        if fits(&self.counters) || charges.iter().all(|charge| self.counters.contains_key(&charge.key)) {
+            return true;
         }
-        self.drop_idle(clock, super::window::WINDOW_SECONDS_MAX);
-        if self.counters.len() + charges.len() <= COUNTERS_MAX {
-            return Ok(());
+        let now = self.effective(clock);
+        if self.swept.is_none_or(|swept| swept.plus_seconds(1) <= now) {
+            self.swept = Some(now);
+            self.counters.retain(|_, counter| !counter.is_over(now));
         }
-        Err(OverLimit { charge: first_new, retry_after_s: Some(60) })
+        fits(&self.counters)
     }
 }

@@ -1,5 +1,7 @@
 //! Counters to JSON and back, so that they survive a restart.
 
+use std::collections::HashMap;
+
 use portcullis_json::{Decimal, Object, Value};
 
 use super::counter::{Counter, Step};
@@ -28,9 +30,16 @@ impl Counters {
         }
         let damaged = || "the counters' snapshot is damaged".to_owned();
         let entries = snapshot.get("counters").and_then(Value::as_array).ok_or_else(damaged)?;
-        let counters = entries.iter().map(counter_from_json).collect::<Option<_>>().ok_or_else(damaged)?;
+        let list: Vec<(CounterKey, Counter)> =
+            entries.iter().map(counter_from_json).collect::<Option<_>>().ok_or_else(damaged)?;
         let latest = snapshot.get("latest").and_then(time_or_null).ok_or_else(damaged)?;
-        Ok(Counters { counters, latest })
+        let newest = list.iter().filter_map(|(_, counter)| counter.last_charged()).max();
+        let count = list.len();
+        let counters: HashMap<CounterKey, Counter> = list.into_iter().collect();
+        if counters.len() != count || newest > latest {
+            return Err(damaged());
+        }
+        Ok(Counters { counters, latest, swept: None })
     }
 }
 
@@ -51,6 +60,7 @@ fn counter_to_json(key: &CounterKey, counter: &Counter) -> Value {
         .with("policy", key.policy.as_str())
         .with("counter", key.counter.as_str())
         .with("scope", scope)
+        .with("window_seconds", i64::try_from(counter.window_seconds()).unwrap_or(i64::MAX))
         .with("forgotten", optional_time(counter.forgotten()))
         .with("steps", steps.collect::<Vec<_>>())
         .into()
@@ -58,7 +68,8 @@ fn counter_to_json(key: &CounterKey, counter: &Counter) -> Value {
 
 fn counter_from_json(value: &Value) -> Option<(CounterKey, Counter)> {
     let text = |key: &str| value.get(key).and_then(Value::as_str).map(str::to_owned);
-    let scope: Vec<&str> = value.get("scope")?.as_array()?.iter().filter_map(Value::as_str).collect();
+    let scope: Vec<&str> =
+        value.get("scope")?.as_array()?.iter().map(Value::as_str).collect::<Option<_>>()?;
     let scope = match scope.as_slice() {
         ["grant", grant] => Scope::Grant((*grant).to_owned()),
         ["session", grant, session] => Scope::Session((*grant).to_owned(), (*session).to_owned()),
@@ -69,7 +80,8 @@ fn counter_from_json(value: &Value) -> Option<(CounterKey, Counter)> {
     let key = CounterKey { policy: text("policy")?, counter: text("counter")?, scope };
     let steps = value.get("steps")?.as_array()?.iter().map(step_from_json).collect::<Option<Vec<_>>>()?;
     let forgotten = value.get("forgotten").and_then(time_or_null)?;
-    Some((key, Counter::restored(steps, forgotten)))
+    let window_seconds = u64::try_from(integer(value.get("window_seconds")?)?).ok()?;
+    Some((key, Counter::restored(steps, forgotten, window_seconds)?))
 }
 
 fn step_from_json(value: &Value) -> Option<Step> {
@@ -97,4 +109,47 @@ fn time_or_null(value: &Value) -> Option<Option<Time>> {
 
 fn integer(value: &Value) -> Option<i64> {
     value.as_number()?.as_i64()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn restore(steps: &str, latest: &str) -> Result<Counters, String> {
+        let counter = format!(
+            r#"{{"policy":"p","counter":"c","scope":["global"],"window_seconds":60,"forgotten":null,"steps":{steps}}}"#
+        );
+        let text = format!(r#"{{"format":1,"latest":{latest},"counters":[{counter}]}}"#);
+        Counters::restore(
+            &portcullis_json::parse(text.as_bytes(), &portcullis_json::Limits::document()).unwrap(),
+        )
+    }
+
+    #[test]
+    fn a_sound_snapshot_comes_back_as_it_was() {
+        let counters = restore(r#"[[1,2,"5"],[3,3,"1e-1"]]"#, "7").unwrap();
+        assert_eq!(Counters::restore(&counters.snapshot()).unwrap().snapshot(), counters.snapshot());
+    }
+
+    #[test]
+    fn a_damaged_snapshot_is_refused() {
+        for (steps, latest) in [
+            (r#"[[1,2,"-5"]]"#, "7"),
+            (r#"[[2,1,"5"]]"#, "7"),
+            (r#"[[3,3,"5"],[1,1,"5"]]"#, "7"),
+            (r#"[[1,1,"5"],[1,1,"5"]]"#, "7"),
+            (r#"[[1,1,5]]"#, "7"),
+            (r#"[[1,1,"x"]]"#, "7"),
+            (r#"[[1,1,"5"]]"#, "0"),
+            (r#"[[1,1,"5"]]"#, "null"),
+            ("{}", "7"),
+        ] {
+            assert!(restore(steps, latest).is_err(), "{steps} {latest}");
+        }
+        let counters = restore(r#"[[1,1,"5"]]"#, "7").unwrap().snapshot();
+        let entry =
+            counters.get("counters").and_then(Value::as_array).and_then(<[Value]>::first).cloned().unwrap();
+        let twice = counters.as_object().unwrap().clone().with("counters", vec![entry.clone(), entry]);
+        assert!(Counters::restore(&twice.into()).is_err(), "one counter twice");
+    }
 }

@@ -81,7 +81,6 @@ fn holds_for_nothing(list: RuleList, condition: &Condition) -> bool {
         _ if admits && condition.path.has_each() => false,
         "in" => empty,
         "host_in" | "path_within" => empty && admits,
-        "schema" => condition.value == Value::Bool(false),
         _ => false,
     }
 }

@@ -105,7 +105,9 @@ fn host_of(text: &str) -> Option<PlainHost> {
     let url = Url::parse(text).ok()?;
     match url.host()? {
         Host::Domain(name) => {
-            Some(PlainHost::Name(name.strip_suffix('.').unwrap_or(name).to_ascii_lowercase()))
+            let name = name.strip_suffix('.').unwrap_or(name);
+            // An empty label is nothing that resolves everywhere alike.
+            name.split('.').all(|label| !label.is_empty()).then(|| PlainHost::Name(name.to_ascii_lowercase()))
         }
         Host::Ipv4(address) => Some(PlainHost::Address(IpAddr::V4(address))),
         Host::Ipv6(address) => Some(PlainHost::Address(unmapped(IpAddr::V6(address)))),
@@ -184,6 +186,8 @@ mod tests {
             "\"example.com\"",
             "\"http:example.com\"",
             "\"http:///example.com\"",
+            "\"http://example.com../\"",
+            "\"http://.example.com/\"",
             "\"http://user@example.com/\"",
             "\"http://@example.com/\"",
             "\"http://a:b@example.com\"",

@@ -176,6 +176,11 @@ pub(crate) fn find(name: &str) -> Option<&'static OperatorInfo> {
 }
 
 impl OperatorInfo {
+    /// Whether it holds something that was compiled, and so takes memory.
+    pub(crate) fn compiles_an_expression(&self) -> bool {
+        matches!(self.name, "regex" | "not_regex" | "glob" | "schema")
+    }
+
     /// The operator with this `value`; the error says what is wrong with it.
     pub(crate) fn compile(&self, value: &Value) -> Result<Test, String> {
         if !self.operand.takes(value) {

@@ -8,7 +8,7 @@ use super::{Compile, Operand, Operator, OperatorInfo, Stance, Tested};
 /// A longer pattern is refused.
 const PATTERN_BYTES_MAX: usize = 4096;
 /// A pattern that compiles to more than this is refused.
-const PROGRAM_BYTES_MAX: usize = 1 << 20;
+const PROGRAM_BYTES_MAX: usize = 256 << 10;
 /// What the matcher may cache while it runs.
 const CACHE_BYTES_MAX: usize = 2 << 20;
 /// Groups and repetitions inside one another.
@@ -41,7 +41,11 @@ struct Matches {
 struct MatchesNowhere(Matches);
 
 fn compile(value: &Value) -> Result<Regex, String> {
-    let pattern = value.as_str().unwrap_or_default();
+    bounded(value.as_str().unwrap_or_default())
+}
+
+/// A regular expression within the bounds on its length, its size and its nesting.
+pub(super) fn bounded(pattern: &str) -> Result<Regex, String> {
     if pattern.len() > PATTERN_BYTES_MAX {
         return Err(format!("a regular expression may have at most {PATTERN_BYTES_MAX} bytes"));
     }

@@ -47,8 +47,8 @@ static GRANT: Shape = Shape {
 
 const GRANT_FIELD: Field = optional("grant", Form::Object(&GRANT), "Who calls.");
 const SERVER: Field = optional("server", Form::Text, "The server's name.");
-const SESSION: Field = optional("session", Form::Nullable, "The session; null: none.");
-const CLIENT: Field = optional("client", Form::Nullable, "What the client calls itself; null: nothing.");
+const SESSION: Field = optional("session", Form::TextOrNull, "The session; null: none.");
+const CLIENT: Field = optional("client", Form::TextOrNull, "What the client calls itself; null: nothing.");
 const AT: Field = optional("at", Form::Text, "Moves the clock, and it stays there.");
 
 static DEFAULTS: Shape = Shape {
@@ -99,7 +99,7 @@ static EXPECT: Shape = Shape {
         optional("decision", Form::Choice(&["allow", "deny", "approve"]), "The effect."),
         optional("rule", Form::Text, "The rule pointer."),
         optional("message_contains", Form::Text, "A part of the message."),
-        optional("retry_after_s", Form::Nullable, "Seconds to wait; null: none."),
+        optional("retry_after_s", Form::NumberOrNull, "Seconds to wait; null: none."),
         optional("retryable", Form::Boolean, "Whether a retry can help."),
         optional("set", Form::Texts, "The paths that were forced."),
         optional("would_deny", Form::Boolean, "In shadow mode: whether it would have been denied."),
