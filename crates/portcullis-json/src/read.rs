@@ -30,6 +30,7 @@ impl Limits {
 }
 
 /// Bytes that end a plain run inside a string: the quote, the backslash, control characters.
+#[expect(clippy::indexing_slicing, reason = "worked out by the compiler, which would refuse it")]
 const ENDS_PLAIN: [bool; 256] = {
     let mut ends = [false; 256];
     let mut byte = 0;

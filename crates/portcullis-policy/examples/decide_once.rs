@@ -3,7 +3,7 @@
 
 #![expect(clippy::panic, reason = "a program for measuring")]
 
-#[path = "../benches/fixture.rs"]
+#[path = "../benches/decide/fixture.rs"]
 #[expect(dead_code, reason = "the benchmark uses the rest")]
 mod fixture;
 

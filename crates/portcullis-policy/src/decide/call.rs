@@ -27,9 +27,7 @@ pub(super) fn decide(
     counters: &Counters,
     trace: &mut impl Trace,
 ) -> Verdict {
-    let verdict = match steps(policy, call, caller, counters, trace) {
-        Ok(verdict) | Err(verdict) => verdict,
-    };
+    let verdict = steps(policy, call, caller, counters, trace).unwrap_or_else(|stopped| *stopped);
     if policy.is_shadow() { verdict.in_shadow(shadow_obligations(policy, call, caller)) } else { verdict }
 }
 
@@ -41,15 +39,18 @@ pub(super) fn decide_listing(
     trace: &mut impl Trace,
 ) -> Verdict {
     let verdict = match (not_hidden(policy, tool, trace), policy.list) {
-        (Err(verdict), _) => verdict,
+        (Err(stopped), _) => *stopped,
         (Ok(()), List::All) => Verdict::allow(Obligations::default()),
         (Ok(()), List::Permitted) => match chosen_entry(policy, tool, class, trace) {
             Ok(_) => Verdict::allow(Obligations::default()),
-            Err(verdict) => verdict,
+            Err(stopped) => *stopped,
         },
     };
     if policy.is_shadow() { verdict.in_shadow(Obligations::default()) } else { verdict }
 }
+
+/// What ends a call on the way: a denial, or a question to a person.
+type Stop = Box<Verdict>;
 
 /// The first step that ends it ends it; `Err` is how a step does that.
 fn steps(
@@ -58,7 +59,7 @@ fn steps(
     caller: &Caller<'_>,
     counters: &Counters,
     trace: &mut impl Trace,
-) -> Result<Verdict, Verdict> {
+) -> Result<Verdict, Stop> {
     // 2. What is hidden cannot be called, whatever else is said about it.
     not_hidden(policy, call.tool, trace)?;
     // 3 and 4. One entry; without one, the default.
@@ -87,7 +88,7 @@ fn steps(
         && let Some(mut question) = needs_approval(parts, &facts, trace)
     {
         question.obligations = Obligations { arguments, set, redact, charges: Vec::new() };
-        return Err(question);
+        return Err(question.into());
     }
     // 12 and 13. The caller reserves the charges before anything leaves.
     Ok(Verdict::allow(Obligations { arguments, set, redact, charges }))
@@ -101,10 +102,10 @@ fn redactions(parts: Parts<'_>) -> Detectors {
 /// The entry and `all_tools`, in the order in which they are looked at.
 type Parts<'p> = [Option<&'p Entry>; 2];
 
-fn not_hidden(policy: &Policy, tool: &str, trace: &mut impl Trace) -> Result<(), Verdict> {
+fn not_hidden(policy: &Policy, tool: &str, trace: &mut impl Trace) -> Result<(), Stop> {
     let hidden = policy.hide.find(tool).is_some();
     trace.note(|| Look::at("/hide", if hidden { "matches" } else { "does not match" }));
-    if hidden { Err(Verdict::deny("(hidden)", format!("Unknown tool: {tool}"))) } else { Ok(()) }
+    if hidden { Err(Verdict::deny("(hidden)", format!("Unknown tool: {tool}")).into()) } else { Ok(()) }
 }
 
 fn find_entry<'p>(policy: &'p Policy, tool: &str, class: Option<Class>) -> Option<&'p Entry> {
@@ -119,7 +120,7 @@ fn chosen_entry<'p>(
     tool: &str,
     class: Option<Class>,
     trace: &mut impl Trace,
-) -> Result<Option<&'p Entry>, Verdict> {
+) -> Result<Option<&'p Entry>, Stop> {
     let entry = find_entry(policy, tool, class);
     if let Some(entry) = entry {
         trace.note(|| Look::at(&entry.pointer, "is the entry for this tool"));
@@ -127,21 +128,25 @@ fn chosen_entry<'p>(
     }
     if policy.classes.is_some() && class.is_none() {
         trace.note(|| Look::at("(class unknown)", "no entry, and the tool's class is not known"));
-        return Err(Verdict::deny("(class unknown)", "No rule names this tool, and its class is not known."));
+        return Err(
+            Verdict::deny("(class unknown)", "No rule names this tool, and its class is not known.").into()
+        );
     }
     trace.note(|| Look::at("/default", "no entry covers this tool"));
     match policy.default {
         Default::Allow => Ok(None),
-        Default::Deny => Err(Verdict::deny("(default deny)", "No rule of the policy allows this tool.")),
+        Default::Deny => {
+            Err(Verdict::deny("(default deny)", "No rule of the policy allows this tool.").into())
+        }
     }
 }
 
-fn action_allows(entry: Option<&Entry>, trace: &mut impl Trace) -> Result<(), Verdict> {
+fn action_allows(entry: Option<&Entry>, trace: &mut impl Trace) -> Result<(), Stop> {
     match entry {
         Some(entry) if entry.action == Action::Deny => {
             trace.note(|| Look::at(&entry.action_pointer, "denies"));
             let reason = entry.reason.as_deref().unwrap_or("The policy denies this tool.");
-            Err(Verdict::deny(entry.action_pointer.clone(), reason))
+            Err(Verdict::deny(entry.action_pointer.clone(), reason).into())
         }
         _ => Ok(()),
     }
@@ -151,7 +156,7 @@ fn forced(
     entry: Option<&Entry>,
     arguments: &Value,
     trace: &mut impl Trace,
-) -> Result<(Option<Value>, Vec<String>), Verdict> {
+) -> Result<(Option<Value>, Vec<String>), Stop> {
     let Some(entry) = entry.filter(|entry| !entry.set.is_empty()) else {
         return Ok((None, Vec::new()));
     };
@@ -165,17 +170,13 @@ fn forced(
             Err(Verdict::deny(
                 entry.set_pointer.clone(),
                 format!("`{path}` cannot be set in these arguments."),
-            ))
+            )
+            .into())
         }
     }
 }
 
-fn valid(
-    parts: Parts<'_>,
-    call: &Call<'_>,
-    arguments: &Value,
-    trace: &mut impl Trace,
-) -> Result<(), Verdict> {
+fn valid(parts: Parts<'_>, call: &Call<'_>, arguments: &Value, trace: &mut impl Trace) -> Result<(), Stop> {
     let strictest = parts.into_iter().flatten().map(|part| part.validate).max().unwrap_or(Validate::Off);
     let Some(part) = parts.into_iter().flatten().find(|part| part.validate == strictest) else {
         return Ok(());
@@ -194,17 +195,17 @@ fn valid(
         }
     };
     trace.note(|| Look::at(&part.validate_pointer, message.unwrap_or("satisfied")));
-    message.map_or(Ok(()), |message| Err(Verdict::deny(part.validate_pointer.clone(), message)))
+    message.map_or(Ok(()), |message| Err(Verdict::deny(part.validate_pointer.clone(), message).into()))
 }
 
-fn required(rule: &Rule, facts: &Facts<'_>, trace: &mut impl Trace) -> Result<(), Verdict> {
+fn required(rule: &Rule, facts: &Facts<'_>, trace: &mut impl Trace) -> Result<(), Stop> {
     let outcome = trace.rule(rule, facts, Stance::Admits);
-    if outcome.holds { Ok(()) } else { Err(denied_by(rule, outcome.cause)) }
+    if outcome.holds { Ok(()) } else { Err(denied_by(rule, outcome.cause).into()) }
 }
 
-fn not_denied(rule: &Rule, facts: &Facts<'_>, trace: &mut impl Trace) -> Result<(), Verdict> {
+fn not_denied(rule: &Rule, facts: &Facts<'_>, trace: &mut impl Trace) -> Result<(), Stop> {
     let outcome = trace.rule(rule, facts, Stance::Stops);
-    if outcome.holds { Err(denied_by(rule, outcome.cause)) } else { Ok(()) }
+    if outcome.holds { Err(denied_by(rule, outcome.cause).into()) } else { Ok(()) }
 }
 
 fn denied_by(rule: &Rule, cause: Option<Cause>) -> Verdict {
@@ -219,7 +220,7 @@ fn fitting_charges(
     facts: &Facts<'_>,
     counters: &Counters,
     trace: &mut impl Trace,
-) -> Result<Vec<Charge>, Verdict> {
+) -> Result<Vec<Charge>, Stop> {
     let entries: Vec<&LimitEntry> = parts.into_iter().flatten().flat_map(|part| &part.limits).collect();
     let mut charges = Vec::with_capacity(entries.len());
     let mut uncountable: Option<(usize, &LimitEntry)> = None;
@@ -235,10 +236,10 @@ fn fitting_charges(
         (None, None) => Ok(charges),
         // The first that fails is named; an amount that is none rules out any retry.
         (Some(over), Some((before, _))) if over.charge < before => {
-            Err(Verdict::over_limit(&charges, &OverLimit { retry_after_s: None, ..over }))
+            Err(Verdict::over_limit(&charges, &OverLimit { retry_after_s: None, ..over }).into())
         }
-        (_, Some((_, entry))) => Err(not_countable(entry, trace)),
-        (Some(over), None) => Err(Verdict::over_limit(&charges, &over)),
+        (_, Some((_, entry))) => Err(not_countable(entry, trace).into()),
+        (Some(over), None) => Err(Verdict::over_limit(&charges, &over).into()),
     }
 }
 

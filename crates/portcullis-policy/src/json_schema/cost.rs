@@ -133,6 +133,10 @@ impl<'a> Survey<'a> {
     }
 
     fn follow(&mut self, reference: &str) -> Result<u64, String> {
+        self.followed += 1;
+        if self.followed > FOLLOWED_MAX {
+            return Err("the references of the JSON Schema are too entangled to be followed".to_owned());
+        }
         let Some(pointer) =
             reference.strip_prefix('#').filter(|rest| rest.is_empty() || rest.starts_with('/'))
         else {

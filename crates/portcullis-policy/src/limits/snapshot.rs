@@ -14,7 +14,7 @@ impl Counters {
     /// Everything that is needed to go on, as JSON. Keys are in order, so equal counters give equal text.
     pub fn snapshot(&self) -> Value {
         let mut counters: Vec<_> = self.counters.iter().collect();
-        counters.sort_by(|(a, _), (b, _)| a.cmp(b));
+        counters.sort_by_key(|(key, _)| *key);
         let counters = counters.into_iter().map(|(key, counter)| counter_to_json(key, counter)).collect();
         Object::new()
             .with("format", FORMAT)

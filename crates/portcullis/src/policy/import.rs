@@ -37,10 +37,10 @@ impl Import {
             Ok(imported) => imported,
             Err(message) => return output.error(&message).map(|()| Code::Failed),
         };
-        if let Some(path) = &self.output {
-            if let Err(message) = files::create(path, &pretty(&imported.policy)) {
-                return output.error(&message).map(|()| Code::Failed);
-            }
+        if let Some(path) = &self.output
+            && let Err(message) = files::create(path, &pretty(&imported.policy))
+        {
+            return output.error(&message).map(|()| Code::Failed);
         }
         self.show(&imported, output)?;
         let dropped = imported.notes.iter().any(|note| note.kind == NoteKind::Dropped);

@@ -22,7 +22,7 @@ pub(crate) enum PolicyCommand {
     Check(check::Check),
     /// Show how a policy decides one call, and every rule that was looked at.
     #[command(after_long_help = exit::TABLE)]
-    Explain(explain::Explain),
+    Explain(Box<explain::Explain>),
     /// Run policy test files.
     #[command(after_long_help = exit::TABLE)]
     Test(test::Test),

@@ -100,10 +100,18 @@ fn parts(uri: &str) -> (&str, &str, &str) {
 fn has_dot_segments(uri: &str) -> bool {
     let (scheme, authority, _) = parts(uri);
     let (_, rest) = uri.split_at(scheme.len() + authority.len());
-    let decoded = rest.to_ascii_lowercase().replace("%2e", ".").replace("%2f", "/").replace("%5c", "/");
+    let decoded = rest
+        .to_ascii_lowercase()
+        .replace("%25", "%")
+        .replace("%2e", ".")
+        .replace("%2f", "/")
+        .replace("%5c", "/");
     let odd = |c: char| c == '\\' || c.is_whitespace() || c.is_control();
     uri.contains(odd)
-        || decoded.split(['/', '?', '#', '=', '&']).any(|segment| segment == "." || segment == "..")
+        || decoded.split(['/', '?', '#', '=', '&']).any(|segment| {
+            let name = segment.split(';').next().unwrap_or_default();
+            name == "." || name == ".."
+        })
 }
 
 fn lower_cased(uri: &str) -> String {
