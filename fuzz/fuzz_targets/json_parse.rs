@@ -8,13 +8,7 @@ fuzz_target!(|bytes: &[u8]| {
     let Ok(value) = parse(bytes, &Limits::message()) else {
         return;
     };
-    let again = parse(
-        compact(&value).as_bytes(),
-        &Limits {
-            bytes_max: usize::MAX,
-            ..Limits::message()
-        },
-    )
-    .expect("what was written can be read");
+    let again = parse(compact(&value).as_bytes(), &Limits { bytes_max: usize::MAX, ..Limits::message() })
+        .expect("what was written can be read");
     assert_eq!(canonical(&value), canonical(&again));
 });
