@@ -23,7 +23,6 @@ const STEPS: &[Step] = &[
     Step { name: "build", run: build },
     Step { name: "tidy", run: check_tidiness },
     Step { name: "tests", run: tests },
-    Step { name: "doc tests", run: doc_tests },
     Step { name: "policy tests", run: policy_tests },
     Step { name: "fuzz targets", run: fuzz_targets },
     Step { name: "docs", run: docs },
@@ -103,13 +102,9 @@ fn tests() -> Result<()> {
     let arguments: &[&str] = if process::is_installed("cargo-nextest") {
         &["nextest", "run", "--workspace"]
     } else {
-        &["test", "--workspace"]
+        &["test", "--workspace", "--bins", "--lib", "--tests"]
     };
     process::run(&mut process::cargo(arguments))
-}
-
-fn doc_tests() -> Result<()> {
-    process::run(&mut process::cargo(&["test", "--doc", "--workspace"]))
 }
 
 fn policy_tests() -> Result<()> {
