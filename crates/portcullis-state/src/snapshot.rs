@@ -60,6 +60,16 @@ fn checksum(position: &Position, payload: &[u8]) -> [u8; 32] {
         .into()
 }
 
+/// The first line of a snapshot's file.
+fn header(position: Position, payload: &[u8]) -> String {
+    let fields = Object::new()
+        .with("format", FORMAT)
+        .with("seq", position.sequence.to_string())
+        .with("hash", hex(&position.hash))
+        .with("checksum", hex(&checksum(&position, payload)));
+    Value::from(fields).to_string()
+}
+
 pub(crate) fn write(
     storage: &dyn Storage,
     path: &Path,
@@ -68,16 +78,7 @@ pub(crate) fn write(
     if snapshot.payload.len() > SNAPSHOT_BYTES_MAX {
         return Err(SnapshotFault::TooLarge);
     }
-    let header = Object::new()
-        .with("format", FORMAT)
-        .with("seq", snapshot.position.sequence.to_string())
-        .with("hash", hex(&snapshot.position.hash))
-        .with("bytes", snapshot.payload.len().to_string())
-        .with(
-            "checksum",
-            hex(&checksum(&snapshot.position, &snapshot.payload)),
-        );
-    let mut bytes = Value::from(header).to_string().into_bytes();
+    let mut bytes = header(snapshot.position, &snapshot.payload).into_bytes();
     bytes.push(b'\n');
     bytes.extend_from_slice(&snapshot.payload);
     Ok(replace_file(storage, path, &bytes)?)
@@ -91,16 +92,15 @@ pub(crate) fn read(path: &Path) -> Result<Option<Snapshot>, SnapshotFault> {
         Err(error) => return Err(error.into()),
     };
     let mut parts = bytes.splitn(2, |byte| *byte == b'\n');
-    let (header, payload) = (
+    let (first, payload) = (
         parts.next().unwrap_or_default(),
         parts.next().unwrap_or_default(),
     );
-    let header = parse(header, &Limits::document())
+    let fields = parse(first, &Limits::document())
         .map_err(|_| SnapshotFault::Damaged("its first line is unreadable"))?;
     let position =
-        position_in(&header).ok_or(SnapshotFault::Damaged("its position is unreadable"))?;
-    let wanted = header.get("checksum").and_then(Value::as_str);
-    if wanted != Some(&hex(&checksum(&position, payload))) {
+        position_in(&fields).ok_or(SnapshotFault::Damaged("its position is unreadable"))?;
+    if first != header(position, payload).as_bytes() {
         return Err(SnapshotFault::Damaged("its checksum does not hold"));
     }
     Ok(Some(Snapshot {

@@ -184,7 +184,10 @@ impl DecisionLog {
         let must_be_durable = entry.must_be_durable(self.shared.options.sync);
         let mut writer = self.shared.lock();
         let idle = writer.pending.is_empty();
-        let position = writer.append(time, &body)?;
+        // The keeper is woken by a failure too: it brings the log back.
+        let position = writer
+            .append(time, &body)
+            .inspect_err(|_| self.shared.wake.notify_one())?;
         let waiting = must_be_durable
             .then(|| writer.wait_for_last())
             .transpose()?;

@@ -264,6 +264,8 @@ impl Writer {
         self.check_durable_end()?;
         let file = self.storage.open(&self.segment.path)?;
         file.write_at(&self.pending, self.durable.length)?;
+        // Counted again, in case a panic left the two apart.
+        self.length = self.durable.length + self.pending.len() as u64;
         let mut line = Vec::new();
         open_line(&mut line, &self.last, time, body);
         let hash = seal(&mut line);
@@ -315,7 +317,9 @@ impl Writer {
 
     /// Closes the current segment with a checkpoint and starts the next one. Everything is durable after.
     pub(crate) fn rotate(&mut self, time: Timestamp) -> Result<(), LogFault> {
-        self.write_checkpoint(time)?;
+        if self.since_checkpoint > 0 {
+            self.write_checkpoint(time)?;
+        }
         if let Some(turn) = self.begin_sync() {
             let result = turn.file.sync();
             self.finish_sync(&turn, result);
@@ -345,6 +349,7 @@ impl Writer {
         self.length = durable.length;
         self.last = durable.position;
         self.durable = durable;
+        self.since_checkpoint = 1;
         Ok(())
     }
 }
