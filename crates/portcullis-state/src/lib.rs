@@ -6,12 +6,24 @@
 //!
 //! This crate knows nothing of MCP, HTTP or how a policy decides.
 
+pub mod grants;
 pub mod log;
+pub mod store;
 
+mod directory;
 mod fault;
+mod id;
+mod index;
 mod keys;
+mod sealed;
+mod secret;
 mod snapshot;
 
+pub use directory::{DataDirectory, DirectoryLock, FORMAT};
 pub use fault::StateFault;
+pub use id::new_id;
+pub use index::{Filter, Index, IndexFault, Indexer, PAGE_MAX, Page};
 pub use keys::{CheckpointKey, DigestKey, PublicKey};
+pub use sealed::{Sealed, SealingKeys};
+pub use secret::Secret;
 pub use snapshot::{SNAPSHOT_BYTES_MAX, Snapshot, SnapshotFault};

@@ -51,6 +51,7 @@ pub use verify::{Break, Broken, Head, Verified, VerifyFault, verify};
 pub use writer::{PENDING_BYTES_MAX, WAITERS_MAX};
 
 pub(crate) use chain::parse_hex;
+pub(crate) use segment::read_line;
 pub(crate) use storage::replace_file;
 
 use crate::keys::CheckpointKey;

@@ -119,6 +119,12 @@ impl Lines {
     }
 }
 
+/// The line that starts at byte `offset` of a file, without its line break.
+pub(crate) fn read_line(path: &Path, offset: u64) -> io::Result<Vec<u8>> {
+    let line = Lines::open(path, offset)?.next_line()?;
+    Ok(line.map(|line| line.bytes).unwrap_or_default())
+}
+
 /// The last line that ends at byte `end` of a file, without its line break.
 pub(crate) fn line_before(path: &Path, end: u64) -> io::Result<Vec<u8>> {
     let start = end.saturating_sub(LINE_BYTES_MAX as u64 + 1);
