@@ -30,6 +30,7 @@ const HEAD_EVERY: Duration = Duration::from_secs(1);
 pub(crate) struct Shared {
     writer: Mutex<Writer>,
     /// Held by whoever syncs, rotates or recovers, so that a sync always belongs to the current segment.
+    /// Always taken before `writer`, never while holding it.
     turn: Mutex<HeadState>,
     pub(crate) wake: Condvar,
     pub(crate) options: LogOptions,
@@ -241,22 +242,38 @@ fn wait_for_work(shared: &Shared) {
     }
 }
 
+/// What the log needs by age or size.
+enum Due {
+    Nothing,
+    Checkpoint,
+    Rotation,
+}
+
 /// Checkpoints by age, rotation, the `head` file. What fails is due again in the next round.
 fn look_after(shared: &Shared) {
-    let now = shared.now();
-    let mut writer = shared.lock();
-    let older = |since: Timestamp, age: Duration| {
-        now.duration_since(since).unsigned_abs() >= age && now > since
-    };
-    let options = &shared.options;
-    let waiting = writer.since_checkpoint > 0;
-    let full = writer.length >= options.segment_bytes_max;
-    let old = waiting && older(writer.segment_started, options.segment_age_max);
-    if full || old {
-        drop(writer);
-        let _ = shared.rotate();
-    } else if waiting && older(writer.checkpoint_time, options.checkpoint_age_max) {
-        let _ = writer.write_checkpoint(now);
+    match what_is_due(shared) {
+        Due::Nothing => {}
+        Due::Checkpoint => drop(shared.lock().write_checkpoint(shared.now())),
+        Due::Rotation => drop(shared.rotate()),
     }
     shared.keep_head(false);
+}
+
+fn what_is_due(shared: &Shared) -> Due {
+    let now = shared.now();
+    let older = |since: Timestamp, age: Duration| {
+        now > since && now.duration_since(since).unsigned_abs() >= age
+    };
+    let options = &shared.options;
+    let writer = shared.lock();
+    let unsigned = writer.since_checkpoint > 0;
+    if writer.length >= options.segment_bytes_max
+        || unsigned && older(writer.segment_started, options.segment_age_max)
+    {
+        Due::Rotation
+    } else if unsigned && older(writer.checkpoint_time, options.checkpoint_age_max) {
+        Due::Checkpoint
+    } else {
+        Due::Nothing
+    }
 }

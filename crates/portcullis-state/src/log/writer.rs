@@ -18,8 +18,8 @@ use super::storage::{Storage, StoredFile};
 use super::stored::{LINE_BYTES_MAX, Stored};
 use crate::keys::CheckpointKey;
 
-/// Bytes that may wait for a sync. At 600 bytes a record, about 28,000 records.
-pub const PENDING_BYTES_MAX: usize = 16 << 20;
+/// Bytes that may wait for a sync. At 600 bytes a record, about 110,000 records.
+pub const PENDING_BYTES_MAX: usize = 64 << 20;
 /// Callers that may wait for a sync.
 pub const WAITERS_MAX: usize = 1 << 16;
 

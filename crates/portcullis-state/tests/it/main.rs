@@ -1,5 +1,14 @@
 //! Tests with real files in temporary directories.
 
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "in tests a panic is the message, also in the functions that the tests share"
+)]
+
 mod directory;
 mod grants;
 mod index;
