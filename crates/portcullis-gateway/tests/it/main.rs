@@ -1,0 +1,1 @@
+//! The gateway over real sockets, with a server of our own behind it.
