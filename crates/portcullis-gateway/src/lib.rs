@@ -5,11 +5,38 @@
 //!
 //! HTTP/1.1 only, on both sides. This crate knows nothing of the console, of files or of commands.
 
+mod listener;
+mod pipeline;
+
+// The stages, in their order.
+mod authenticate;
+mod parse;
+mod methods;
+mod question;
+mod decide;
+mod approval;
+mod limits;
+mod record;
+mod forward;
+mod filter;
+mod relay;
+mod respond;
+
+// What they share.
+mod body;
+mod catalogue;
+mod events;
 mod gateway;
 mod ledger;
-mod listener;
+mod metrics;
+mod own;
+mod probe;
+mod scrub;
+mod server;
+mod sessions;
 mod settings;
 mod snapshot;
+mod stop;
 
 pub use gateway::{Clock, Gateway, State};
 pub use ledger::{Ledger, LedgerFault};

@@ -64,6 +64,8 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// Origins that browsers may call from; empty: pages on `allowed_hosts` only.
     pub allowed_origins: Vec<String>,
+    /// Certificates of private authorities that servers' certificates may come from, beside the public ones.
+    pub upstream_roots: Vec<rustls::pki_types::CertificateDer<'static>>,
 }
 
 impl Default for Settings {
@@ -96,6 +98,7 @@ impl Default for Settings {
             drain_timeout_ms: 30_000,
             allowed_hosts: ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).to_vec(),
             allowed_origins: Vec::new(),
+            upstream_roots: Vec::new(),
         }
     }
 }

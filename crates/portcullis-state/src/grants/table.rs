@@ -104,6 +104,11 @@ impl GrantTable {
             .is_some_and(|grant| grant.grant.is_active(now))
     }
 
+    /// The grant with this id, active or not.
+    pub fn get(&self, id: &str) -> Option<&Arc<ActiveGrant>> {
+        self.by_id.get(id)
+    }
+
     /// When each grant was used since the gateway started; to be stored now and then.
     pub fn last_used(&self) -> Vec<(String, Timestamp)> {
         let used = self.used_seconds().into_iter();
