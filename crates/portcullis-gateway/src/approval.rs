@@ -32,9 +32,7 @@ pub(crate) fn approve(allowed: Allowed) -> Result<Approved, Stop> {
 /// The denial of what a person would have to approve.
 pub(crate) fn nobody_to_ask(verdict: &Verdict) -> Denial {
     let denial = denial(verdict);
-    let message = format!(
-        "{} A person must approve this, and this gateway cannot ask anybody yet.",
-        denial.message
-    );
+    let message =
+        format!("{} A person must approve this, and this gateway cannot ask anybody yet.", denial.message);
     Denial { message, kind: DenialKind::Approval, retryable: false, retry_after_s: None, ..denial }
 }

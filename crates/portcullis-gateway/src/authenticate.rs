@@ -9,8 +9,8 @@ use portcullis_state::grants::ActiveGrant;
 
 use crate::gateway::{Gateway, Live};
 use crate::server::Server;
-use crate::settings::Settings;
 use crate::sessions::Session;
+use crate::settings::Settings;
 use crate::snapshot::ActivePolicy;
 use crate::stop::{ClientFault, Stop};
 
@@ -75,7 +75,8 @@ fn host_name(authority: &str) -> Option<&str> {
     };
     let port = authority.strip_prefix(name)?;
     let digits = port.strip_prefix(':').unwrap_or(port);
-    let plain = digits.bytes().all(|byte| byte.is_ascii_digit()) && (port.is_empty() || port.starts_with(':'));
+    let plain =
+        digits.bytes().all(|byte| byte.is_ascii_digit()) && (port.is_empty() || port.starts_with(':'));
     (plain && !name.is_empty()).then_some(name)
 }
 

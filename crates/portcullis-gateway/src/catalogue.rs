@@ -71,8 +71,7 @@ impl Catalogue {
         let (Some(known), Ok(page)) = (self.known(), read_tools(result)) else {
             return;
         };
-        let new: Vec<_> =
-            page.elements.iter().filter(|tool| !known.tools.contains_key(tool.name)).collect();
+        let new: Vec<_> = page.elements.iter().filter(|tool| !known.tools.contains_key(tool.name)).collect();
         if new.is_empty() {
             return;
         }
@@ -157,11 +156,14 @@ async fn list_in(gateway: &Arc<Gateway>, server: &Arc<Server>, place: &Place) ->
         let result = match answered.outcome {
             Outcome::Result(result) => result,
             // A server without tools need not know the method.
-            Outcome::Error(error) if error.code == portcullis_mcp::code::METHOD_NOT_FOUND => return Ok(tools),
+            Outcome::Error(error) if error.code == portcullis_mcp::code::METHOD_NOT_FOUND => {
+                return Ok(tools);
+            }
             Outcome::Error(_) => return Err(UpstreamFault::NotMcp("it does not list its tools").into()),
         };
         let page = read_tools(&result).map_err(|_| UpstreamFault::NotMcp("a list that cannot be read"))?;
-        tools.extend(page.elements.iter().map(|tool| (tool.name.to_owned(), Arc::new(compile(server, tool)))));
+        tools
+            .extend(page.elements.iter().map(|tool| (tool.name.to_owned(), Arc::new(compile(server, tool)))));
         if tools.len() > gateway.settings.tools_max {
             return Err(UpstreamFault::NotMcp("more tools than allowed").into());
         }

@@ -149,9 +149,7 @@ fn narrow_subscriptions(gateway: &Gateway, caller: &Caller, params: Option<&mut 
         return;
     };
     if let Some(Value::Array(uris)) = filter.get_mut("resourceSubscriptions") {
-        uris.retain(|uri| {
-            uri.as_str().is_some_and(|uri| allows(gateway, caller, Subject::Resource(uri)))
-        });
+        uris.retain(|uri| uri.as_str().is_some_and(|uri| allows(gateway, caller, Subject::Resource(uri))));
     }
     *filter = crate::question::without(filter, "taskIds");
 }

@@ -74,7 +74,9 @@ fn judge_result(
     result: &mut Object,
 ) -> Result<(), Stop> {
     let kind = match era {
-        Era::Modern => ResultKind::of(result).map_err(|_| UpstreamFault::NotMcp("an unknown type of result"))?,
+        Era::Modern => {
+            ResultKind::of(result).map_err(|_| UpstreamFault::NotMcp("an unknown type of result"))?
+        }
         Era::Legacy(_) => ResultKind::Complete,
     };
     match kind {
@@ -130,12 +132,7 @@ fn filter_list(
 }
 
 /// A server may only ask what `server_requests` lets it ask.
-fn judge_questions(
-    gateway: &Gateway,
-    caller: &Caller,
-    call: &Call,
-    result: &Object,
-) -> Result<(), Stop> {
+fn judge_questions(gateway: &Gateway, caller: &Caller, call: &Call, result: &Object) -> Result<(), Stop> {
     if !matches!(call.subject, Subject::ToolCall | Subject::PromptGet | Subject::ResourceRead) {
         return Err(UpstreamFault::NotMcp("a question where none is allowed").into());
     }

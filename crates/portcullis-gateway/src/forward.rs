@@ -207,7 +207,9 @@ fn build(server: &Server, outgoing: Outgoing) -> Result<Request<Full<Bytes>>, Up
     if method == Method::POST {
         headers.insert(CONTENT_TYPE, JSON);
     }
-    for (name, value) in extra.into_iter().chain(outgoing.place.session.map(|id| (SESSION_ID.to_string(), id))) {
+    for (name, value) in
+        extra.into_iter().chain(outgoing.place.session.map(|id| (SESSION_ID.to_string(), id)))
+    {
         let name: HeaderName = name.parse().map_err(|_| UpstreamFault::NotMcp("a header name"))?;
         headers.insert(name, HeaderValue::from_str(&value).map_err(unwritable)?);
     }

@@ -150,19 +150,15 @@ impl Gateway {
     /// Notes that somebody without a grant was refused: one record per source and second.
     pub(crate) fn refuse_stranger(&self, source: IpAddr, reason: &'static str) {
         let second = self.now().as_second();
-        let gathered = self
-            .strangers
-            .lock()
-            .unwrap_or_else(PoisonError::into_inner)
-            .refuse(source, reason, second);
+        let gathered =
+            self.strangers.lock().unwrap_or_else(PoisonError::into_inner).refuse(source, reason, second);
         self.log_refusals(&gathered);
     }
 
     /// To be called about once a second, so that the last refusals do not wait for the next.
     pub(crate) fn settle_strangers(&self) {
         let second = self.now().as_second();
-        let gathered =
-            self.strangers.lock().unwrap_or_else(PoisonError::into_inner).take_before(second);
+        let gathered = self.strangers.lock().unwrap_or_else(PoisonError::into_inner).take_before(second);
         self.log_refusals(&gathered);
     }
 

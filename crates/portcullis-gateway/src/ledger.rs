@@ -9,9 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use jiff::Timestamp;
 use portcullis_json::{Decimal, Limits, Value, compact, parse};
-use portcullis_policy::{
-    Charge, CounterKey, Counters, Limit, OverLimit, Reservation, Scope, Time, Window,
-};
+use portcullis_policy::{Charge, CounterKey, Counters, Limit, OverLimit, Reservation, Scope, Time, Window};
 use portcullis_state::SnapshotFault;
 use portcullis_state::log::{self, Coverage, DecisionLog, Movement, ReplayFault, Replayed};
 

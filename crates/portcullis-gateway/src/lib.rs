@@ -9,16 +9,16 @@ mod listener;
 mod pipeline;
 
 // The stages, in their order.
-mod authenticate;
-mod parse;
-mod methods;
-mod question;
-mod decide;
 mod approval;
-mod limits;
-mod record;
-mod forward;
+mod authenticate;
+mod decide;
 mod filter;
+mod forward;
+mod limits;
+mod methods;
+mod parse;
+mod question;
+mod record;
 mod relay;
 mod respond;
 

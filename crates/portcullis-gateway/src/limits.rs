@@ -51,5 +51,11 @@ pub(crate) fn admit(gateway: &Gateway, approved: Approved) -> Result<Admitted, S
 fn not_known(rule: Arc<str>) -> Denial {
     let message = "What was counted under this limit before the gateway started is not known; \
                    wait until its window has passed.";
-    Denial { rule, message: message.to_owned(), retryable: true, retry_after_s: None, kind: DenialKind::Limit }
+    Denial {
+        rule,
+        message: message.to_owned(),
+        retryable: true,
+        retry_after_s: None,
+        kind: DenialKind::Limit,
+    }
 }

@@ -56,10 +56,9 @@ fn from_client(subject: Subject) -> Handling {
         Subject::Initialize => Handling::OpenSession,
         Subject::Discover | Subject::LoggingLevel => Handling::Pass,
         Subject::Ping => Handling::Answer,
-        Subject::ToolList
-        | Subject::ResourceList
-        | Subject::ResourceTemplateList
-        | Subject::PromptList => Handling::List,
+        Subject::ToolList | Subject::ResourceList | Subject::ResourceTemplateList | Subject::PromptList => {
+            Handling::List
+        }
         Subject::ToolCall => Handling::Tool,
         Subject::ResourceRead | Subject::ResourceSubscribe | Subject::ResourceUnsubscribe => {
             Handling::Resource

@@ -103,11 +103,19 @@ fn gauges(gateway: &Gateway) -> [(&'static str, &'static str, u64); 7] {
     let health = gateway.state.log.health();
     let in_use = |max: usize, left: usize| max.saturating_sub(left) as u64;
     [
-        ("in_flight", "Requests being worked on", in_use(settings.in_flight_max, gateway.in_flight.available_permits())),
+        (
+            "in_flight",
+            "Requests being worked on",
+            in_use(settings.in_flight_max, gateway.in_flight.available_permits()),
+        ),
         ("streams", "Open streams", in_use(settings.streams_max, gateway.streams.available_permits())),
         ("sessions", "Open sessions", gateway.sessions.len() as u64),
         ("log_written", "The last record written", health.written),
-        ("log_not_durable", "Records written and not yet on stable storage", health.written.saturating_sub(health.durable)),
+        (
+            "log_not_durable",
+            "Records written and not yet on stable storage",
+            health.written.saturating_sub(health.durable),
+        ),
         ("log_pending_bytes", "Bytes of the log that wait for a sync", health.pending_bytes as u64),
         ("log_failed", "Whether the log takes nothing at the moment", u64::from(health.failure.is_some())),
     ]

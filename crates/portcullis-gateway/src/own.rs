@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use portcullis_json::Object;
 use portcullis_mcp::{
-    ErrorObject, Era, Id, LegacyRevision, Message, Method, Notification, Outcome, Refusal, Request, Response,
+    Era, ErrorObject, Id, LegacyRevision, Message, Method, Notification, Outcome, Refusal, Request, Response,
     meta, write,
 };
 
@@ -70,8 +70,7 @@ pub(crate) async fn open_session(gateway: &Arc<Gateway>, server: &Arc<Server>) -
     let revision = Era::Legacy(LegacyRevision::NEWEST);
     // A server may show some tools only to clients that can answer its questions; we want to know all.
     let empty = Object::new;
-    let capabilities =
-        empty().with("sampling", empty()).with("elicitation", empty()).with("roots", empty());
+    let capabilities = empty().with("sampling", empty()).with("elicitation", empty()).with("roots", empty());
     let params = empty()
         .with("protocolVersion", revision.as_str())
         .with("capabilities", capabilities)

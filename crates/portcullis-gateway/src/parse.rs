@@ -85,7 +85,9 @@ pub(crate) fn compare_headers(
 fn check_media(headers: &HeaderMap) -> Result<(), Stop> {
     let mut types = headers.get_all(CONTENT_TYPE).iter();
     let is_json = match (types.next(), types.next()) {
-        (Some(only), None) => only.to_str().is_ok_and(|text| essence(text).eq_ignore_ascii_case("application/json")),
+        (Some(only), None) => {
+            only.to_str().is_ok_and(|text| essence(text).eq_ignore_ascii_case("application/json"))
+        }
         _ => false,
     };
     if !is_json || headers.contains_key(CONTENT_ENCODING) {

@@ -228,9 +228,7 @@ impl Returning {
             (_, reply) => {
                 self.close_call(&call);
                 match reply.close() {
-                    (Payload::Message(response), _) => {
-                        self.message(gateway, &call, response.outcome, None)
-                    }
+                    (Payload::Message(response), _) => self.message(gateway, &call, response.outcome, None),
                     _ => Err(UpstreamFault::NotMcp("no answer to a request").into()),
                 }
             }
@@ -267,12 +265,7 @@ impl Returning {
     }
 
     /// The server opened a session: ours stands for it from now on.
-    async fn open_session(
-        self,
-        gateway: &Arc<Gateway>,
-        call: &Call,
-        reply: Reply,
-    ) -> Result<Answer, Stop> {
+    async fn open_session(self, gateway: &Arc<Gateway>, call: &Call, reply: Reply) -> Result<Answer, Stop> {
         let Reply { payload, session: upstream, receipt, .. } = reply;
         let outcome = match payload {
             Payload::Message(response) => Ok(response.outcome),
@@ -377,14 +370,11 @@ async fn end_session(
 }
 
 /// Notes what was stopped: refusals by rule, strangers by source. Gives the words for the metrics.
-async fn record_stop(
-    gateway: &Gateway,
-    peer: IpAddr,
-    stop: &Stop,
-    trail: &Trail,
-) -> (&'static str, String) {
+async fn record_stop(gateway: &Gateway, peer: IpAddr, stop: &Stop, trail: &Trail) -> (&'static str, String) {
     let (verdict, rule, message) = match stop {
-        Stop::Refused(Refusal::Denied(denial)) => (Verdict::Denied, denial.rule.to_string(), Some(denial.message.clone())),
+        Stop::Refused(Refusal::Denied(denial)) => {
+            (Verdict::Denied, denial.rule.to_string(), Some(denial.message.clone()))
+        }
         Stop::Refused(Refusal::UnknownTool { rule, .. }) => (Verdict::Hidden, (*rule).to_owned(), None),
         Stop::Client(_) if trail.grant.is_none() => {
             gateway.refuse_stranger(peer, stranger_reason(stop));

@@ -229,7 +229,8 @@ pub(crate) fn translate_notice(caller: &Caller, notice: Notification) -> Option<
             let params = notice.params?;
             let client_id = portcullis_mcp::Id::from_value(params.get("requestId")?)?;
             let our_id = session.our_id_of(&client_id)?;
-            let params = Object::from_distinct(params.into_iter().collect()).with("requestId", our_id.to_value());
+            let params =
+                Object::from_distinct(params.into_iter().collect()).with("requestId", our_id.to_value());
             Some(Notification { method: notice.method, params: Some(params) })
         }
         _ => None,

@@ -66,7 +66,9 @@ pub(crate) enum ClientFault {
     SessionUnknown,
     WrongRevisionHeader,
     /// Client and server speak different eras.
-    EraMismatch { client: Era },
+    EraMismatch {
+        client: Era,
+    },
     /// A method that exists and that we do not pass on.
     NotOffered(&'static str),
 }

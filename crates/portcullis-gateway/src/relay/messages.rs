@@ -97,11 +97,7 @@ impl Relay {
     }
 
     /// Judged and recorded like a call in the other direction; gives the id under which the client is asked.
-    async fn may_ask(
-        &self,
-        request: &Request,
-        kind: policy::ServerRequest,
-    ) -> Result<Id, ErrorObject> {
+    async fn may_ask(&self, request: &Request, kind: policy::ServerRequest) -> Result<Id, ErrorObject> {
         let refused = |text: &str| ErrorObject::new(respond::code::DENIED, text);
         let session = self.caller.session.as_ref().ok_or_else(|| refused("there is no session to ask in"))?;
         let judged = filter::judge_question(&self.gateway, &self.caller, kind);
@@ -121,10 +117,9 @@ impl Relay {
         trail.policy = self.caller.policy.clone();
         trail.method = method;
         let decided = match stop {
-            Some(Stop::Refused(Refusal::Denied(denial))) => Decided {
-                message: Some(&denial.message),
-                ..Decided::plain(Verdict::Denied, &denial.rule)
-            },
+            Some(Stop::Refused(Refusal::Denied(denial))) => {
+                Decided { message: Some(&denial.message), ..Decided::plain(Verdict::Denied, &denial.rule) }
+            }
             Some(_) => Decided::plain(Verdict::Unavailable, "(unavailable)"),
             None => Decided { rule: None, ..Decided::plain(Verdict::Allowed, "") },
         };
@@ -188,7 +183,8 @@ impl Relay {
             return false;
         };
         let session = self.caller.session.as_ref();
-        let Some(our_id) = session.and_then(|session| session.withdraw_question(&cancelled.request_id)) else {
+        let Some(our_id) = session.and_then(|session| session.withdraw_question(&cancelled.request_id))
+        else {
             return false;
         };
         if let Some(params) = &mut notice.params {
