@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use arc_swap::ArcSwap;
@@ -52,6 +53,7 @@ pub struct Gateway {
     pub(crate) streams: Arc<Semaphore>,
     live: ArcSwap<Live>,
     changes: watch::Sender<u64>,
+    closing: AtomicBool,
     strangers: Mutex<Strangers>,
 }
 
@@ -97,6 +99,7 @@ impl Gateway {
             streams: Arc::new(Semaphore::new(settings.streams_max)),
             live: ArcSwap::from_pointee(Live::new(snapshot, None)),
             changes: watch::Sender::new(0),
+            closing: AtomicBool::new(false),
             strangers: Mutex::default(),
             settings,
             state,
@@ -142,7 +145,17 @@ impl Gateway {
         (self.state.clock)()
     }
 
-    /// Wakes at each change of the configuration.
+    /// Ends every stream that would not end by itself; for stopping.
+    pub(crate) fn close_streams(&self) {
+        self.closing.store(true, Ordering::Release);
+        self.changes.send_modify(|change| *change += 1);
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    /// Wakes at each change of the configuration, and when the gateway stops.
     pub(crate) fn watch_changes(&self) -> watch::Receiver<u64> {
         self.changes.subscribe()
     }

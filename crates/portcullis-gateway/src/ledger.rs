@@ -82,6 +82,11 @@ impl Ledger {
         self.counters.write().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// What counts in the sliding window of so many seconds; for showing.
+    pub fn total(&self, key: &CounterKey, window_seconds: u64, now: Timestamp) -> Decimal {
+        self.read().total(key, &Window::Sliding { seconds: window_seconds }, time(now))
+    }
+
     /// The first charge whose window reaches back to before anything is known.
     pub(crate) fn unknown<'a>(&self, charges: &'a [Charge], now: Timestamp) -> Option<&'a Charge> {
         let since = self.known_since?;

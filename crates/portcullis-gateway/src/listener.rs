@@ -19,6 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::Gateway;
+use crate::authenticate::check_source;
 use crate::body::Body;
 use crate::pipeline;
 use crate::record::Trail;
@@ -33,6 +34,8 @@ const STRANGERS_INTERVAL: Duration = Duration::from_secs(1);
 
 /// Answers on `listener` until `shutdown` resolves; then takes nothing new, lets open calls finish within
 /// `drain_timeout_ms`, and returns.
+///
+/// A gateway that has stopped is not served again: its streams stay closed.
 ///
 /// With `tls` the sockets speak TLS; whoever binds a socket that is not loopback decides whether they must.
 pub async fn serve(
@@ -63,6 +66,7 @@ pub async fn serve(
     }
     drop(listener);
     let _ = stop.send(true);
+    gateway.close_streams();
     drop(door);
     drain(&gateway, &connections).await;
     gateway.flush();
@@ -147,7 +151,11 @@ async fn route(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>)
     let page = match path.as_str() {
         "/healthz" => Some((true, "ok\n".to_owned())),
         "/readyz" => Some(ready(gateway)),
-        "/metrics" => Some((true, gateway.metrics())),
+        // It names servers and rules: not for a page in somebody's browser.
+        "/metrics" => match check_source(&gateway.settings, request.uri(), request.headers()) {
+            Ok(()) => Some((true, gateway.metrics())),
+            Err(stop) => return respond::stop(&stop, &Trail::default()),
+        },
         _ => None,
     };
     let fault = match page {

@@ -15,6 +15,7 @@ use crate::forward::{self, Payload};
 use crate::gateway::Gateway;
 use crate::record::{self, Outgoing, OutgoingKind};
 use crate::server::Server;
+use crate::sessions::Session;
 use crate::stop::{Stop, UpstreamFault};
 
 /// In which era, and in which session of the server, a message is sent.
@@ -112,6 +113,21 @@ pub(crate) async fn answer(
     let outcome = outcome.map_or_else(Outcome::Error, Outcome::Result);
     let message = Message::Response(Response { id: Some(id), outcome });
     send(gateway, server, place, message).await.map(|_| ())
+}
+
+/// Tells the server of a legacy session that nobody waits for this answer any more, in a task of its own.
+pub(crate) fn cancel(gateway: &Arc<Gateway>, session: Arc<Session>, our_id: Id) {
+    let gateway = gateway.clone();
+    let params =
+        Object::new().with("requestId", our_id.to_value()).with("reason", "the gateway stopped waiting");
+    tokio::spawn(async move {
+        session.close_call(&our_id);
+        let method = "notifications/cancelled";
+        let told = notify(&gateway, &session.server, session.place(), method, Some(params)).await;
+        if let Err(stop) = told {
+            tracing::debug!(?stop, "a server was not told that a call is cancelled");
+        }
+    });
 }
 
 /// Ends a session at the server. That it cannot be ended is no trouble: it will idle out.

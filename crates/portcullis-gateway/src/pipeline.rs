@@ -135,7 +135,7 @@ fn prepare(caller: &Caller, parsed: Parsed, trail: &mut Trail) -> Result<Prepare
             match handling(request.method.subject, Sender::Client) {
                 Handling::Answer => {
                     let text = write::result(&request.id, Object::new());
-                    let answer = Answer::Message { text, session: None, missing_method: false };
+                    let answer = Answer::Message { text, session: None, modern_error: None };
                     return Ok(Prepared::Answer(answer));
                 }
                 Handling::Refuse(why) => return Err(ClientFault::NotOffered(why).into()),
@@ -242,9 +242,13 @@ impl Returning {
     }
 
     /// A call that failed is not open any more; a session that the server ended is ours no longer.
-    fn forget(&self, gateway: &Gateway, stop: &Stop) {
-        if let Some(call) = &self.call {
-            self.close_call(call);
+    fn forget(&self, gateway: &Arc<Gateway>, stop: &Stop) {
+        match (&self.call, &self.caller.session, stop) {
+            (Some(call), Some(session), Stop::Upstream(UpstreamFault::TimedOut)) => {
+                own::cancel(gateway, session.clone(), call.our_id.clone());
+            }
+            (Some(call), ..) => self.close_call(call),
+            (None, ..) => {}
         }
         if let (Stop::Upstream(UpstreamFault::SessionGone), Some(session)) = (stop, &self.caller.session) {
             gateway.sessions.close(&session.id);
@@ -259,9 +263,15 @@ impl Returning {
         session: Option<String>,
     ) -> Result<Answer, Stop> {
         let outcome = filter::outcome(gateway, &self.caller, self.era, call, outcome)?;
-        let missing_method = respond::is_missing_method(self.era, &outcome);
+        let modern_error = match &outcome {
+            Outcome::Error(error) if self.era.is_modern() => Some(error.code),
+            _ => None,
+        };
+        if modern_error == Some(portcullis_mcp::code::UNSUPPORTED_REVISION) {
+            self.caller.server.eras.forget();
+        }
         let text = portcullis_mcp::Response { id: None, outcome }.into_text(&call.client_id);
-        Ok(Answer::Message { text, session, missing_method })
+        Ok(Answer::Message { text, session, modern_error })
     }
 
     /// The server opened a session: ours stands for it from now on.

@@ -23,7 +23,7 @@ use crate::limits::Admitted;
 use crate::own::Place;
 use crate::server::Server;
 use crate::snapshot::ActivePolicy;
-use crate::stop::{GatewayFault, Stop, UpstreamFault};
+use crate::stop::{ClientFault, GatewayFault, Stop, UpstreamFault};
 
 /// What the log shall know of an exchange; gathered stage by stage.
 #[derive(Default)]
@@ -108,6 +108,12 @@ pub(crate) async fn record(
     trail: &Trail,
 ) -> Result<Permit, Stop> {
     let (server, outgoing, verdict, reservation) = admitted.into_parts();
+    // A grant that was revoked while the call was being judged starts nothing any more.
+    let live = gateway.live();
+    if !trail.grant.as_deref().is_some_and(|grant| live.grants().is_active(grant, gateway.now())) {
+        gateway.state.ledger.give_back(reservation);
+        return Err(ClientFault::Unauthenticated.into());
+    }
     let charges = ledger::for_log(&verdict.obligations.charges);
     let shadow = verdict.would.map(|would| match would {
         Effect::Approve => Shadow::WouldApprove,
@@ -173,7 +179,7 @@ pub(crate) async fn write(gateway: &Gateway, trail: &Trail, decided: &Decided<'_
         grant: trail.grant.as_deref(),
         session: trail.session.as_deref(),
         server: trail.server.as_deref(),
-        method: trail.method,
+        method: if trail.method.is_empty() { "(unread)" } else { trail.method },
         tool: trail.tool.as_deref(),
         resource: trail.resource.as_deref(),
         class: trail.class,

@@ -23,11 +23,12 @@ use tokio::time::{Instant, sleep_until};
 use crate::authenticate::Caller;
 use crate::events::EventSource;
 use crate::gateway::Gateway;
+use crate::own;
 use crate::record::Receipt;
 use crate::respond;
 use crate::sessions::Call;
 use crate::settings::milliseconds;
-use crate::stop::{GatewayFault, Stop, UpstreamFault};
+use crate::stop::{ClientFault, GatewayFault, Stop, UpstreamFault};
 use lifetime::Lifetime;
 
 /// What a stream is for.
@@ -89,6 +90,8 @@ pub(crate) fn start(
     let permit = permit.map_err(|_| GatewayFault::Full("streams"))?;
     let (out, read) = mpsc::channel(gateway.settings.stream_events_max);
     let lifetime = Lifetime::new(gateway, &caller);
+    // From here on every change is heard; one that came just before is seen now.
+    let caller = caller.again(gateway).ok_or(ClientFault::Unauthenticated)?;
     let relay = Relay { gateway: gateway.clone(), caller, era, purpose, out, lifetime };
     tokio::spawn(relay.run(source, receipt, permit));
     Ok(read)
@@ -112,7 +115,16 @@ impl Relay {
                 End::Failed(fault) => receipt.finish_by(Some(fault)),
             }
         }
+        self.cancel_at_server(&end);
         self.say_goodbye(end).await;
+    }
+
+    /// In the legacy era closing the connection does not cancel: a call that we give up must be told so.
+    fn cancel_at_server(&self, end: &End) {
+        let given_up = matches!(end, End::GrantGone | End::Failed(UpstreamFault::TimedOut));
+        if let (true, Purpose::Call(call), Some(session)) = (given_up, &self.purpose, &self.caller.session) {
+            own::cancel(&self.gateway, session.clone(), call.our_id.clone());
+        }
     }
 
     async fn pump(&mut self, mut source: Option<EventSource>) -> End {
@@ -150,6 +162,7 @@ impl Relay {
                 () = self.out.closed() => return End::ClientGone,
                 changed = self.lifetime.changed() => match changed {
                     None => return End::GrantGone,
+                    Some(_) if self.gateway.is_closing() && !self.purpose.ends_by_itself() => return End::Done,
                     Some(caller) => if self.changed(caller).await.is_err() { return End::ClientGone },
                 },
                 () = sleep_until(deadline), if self.purpose.ends_by_itself() => {
@@ -202,7 +215,7 @@ impl Relay {
             // A legacy client comes back for the rest, with the id of the last event.
             End::Failed(UpstreamFault::Broken) if self.era.has_sessions() => return,
             End::Failed(fault) => Stop::Upstream(fault),
-            End::GrantGone => Stop::Client(crate::stop::ClientFault::Unauthenticated),
+            End::GrantGone => Stop::Client(ClientFault::Unauthenticated),
         };
         if let Purpose::Call(call) = &self.purpose {
             let _ = self.send_message(respond::error_text(Some(&call.client_id), &stop), None).await;

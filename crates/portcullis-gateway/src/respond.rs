@@ -30,8 +30,8 @@ pub(crate) mod code {
 
 /// What goes back when nothing was in the way.
 pub(crate) enum Answer {
-    /// One message; the session that was opened with it.
-    Message { text: String, session: Option<String>, missing_method: bool },
+    /// One message; the session that was opened with it; the code if it is a modern server's error.
+    Message { text: String, session: Option<String>, modern_error: Option<i64> },
     /// A stream of events.
     Stream(mpsc::Receiver<Bytes>),
     /// Taken; there is nothing to say.
@@ -49,9 +49,8 @@ const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 /// The response to an exchange that went through.
 pub(crate) fn answer(answer: Answer) -> Response<Body> {
     match answer {
-        Answer::Message { text, session, missing_method } => {
-            let status = if missing_method { StatusCode::NOT_FOUND } else { StatusCode::OK };
-            let mut response = with_body(status, JSON, text);
+        Answer::Message { text, session, modern_error } => {
+            let mut response = with_body(error_status(modern_error), JSON, text);
             if let Some(id) = session.and_then(|id| HeaderValue::from_str(&id).ok()) {
                 response.headers_mut().insert(SESSION_ID, id);
             }
@@ -260,13 +259,15 @@ fn add_headers(stop: &Stop, response: &mut Response<Body>) {
     }
 }
 
-/// Whether an answer of a modern server means that it lacks the method.
-pub(crate) fn is_missing_method(era: Era, outcome: &portcullis_mcp::Outcome) -> bool {
-    match outcome {
-        portcullis_mcp::Outcome::Error(error) => {
-            era.is_modern() && error.code == portcullis_mcp::code::METHOD_NOT_FOUND
+/// The status that the modern era wants with an error of a server.
+fn error_status(modern_error: Option<i64>) -> StatusCode {
+    use portcullis_mcp::code;
+    match modern_error {
+        Some(code::METHOD_NOT_FOUND) => StatusCode::NOT_FOUND,
+        Some(code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_REVISION) => {
+            StatusCode::BAD_REQUEST
         }
-        portcullis_mcp::Outcome::Result(_) => false,
+        _ => StatusCode::OK,
     }
 }
 

@@ -1,10 +1,13 @@
 //! A call of a tool, modern era: judged, recorded, rewritten, forwarded, answered.
 
+use crate::client::at;
 use crate::client::call_body;
-use crate::fake_server::Play;
-use crate::rig::{CREDENTIAL, OPEN, Rig, TOKEN, script};
+use crate::fake_server::{FakeServer, Play};
+use crate::rig::{CREDENTIAL, OPEN, Rig, TOKEN, plain, script, snapshot, url_of};
 use http::StatusCode;
 use portcullis_gateway::Settings;
+use portcullis_json::Decimal;
+use portcullis_policy::{CounterKey, Scope};
 
 #[tokio::test]
 async fn an_allowed_call_reaches_the_server_rewritten() {
@@ -64,8 +67,7 @@ async fn a_hidden_tool_and_one_that_is_not_there_are_answered_alike() {
     assert_eq!(hidden.text.replace("secret", "NAME"), absent.text.replace("absent", "NAME"));
     assert_eq!(hidden.status, absent.status);
     assert_eq!(rig.server.got("tools/call").len(), 0);
-    let rules: Vec<String> =
-        rig.decisions("tools/call").iter().map(|record| crate::client::at(record, "rule")).collect();
+    let rules: Vec<String> = rig.decisions("tools/call").iter().map(|record| at(record, "rule")).collect();
     assert_eq!(rules, ["(hidden)", "(unknown tool)"]);
 }
 
@@ -85,18 +87,40 @@ async fn a_limit_says_how_long_to_wait_and_holds_under_concurrency() {
     assert!((1..=60).contains(&decision("retry_after_s").parse::<u64>().unwrap()));
 }
 
+const ONCE: &str =
+    r#"{"version":"1","default":"allow","tools":{"echo":{"rate_limit":{"max":1,"window":3600}}}}"#;
+
 #[tokio::test]
-async fn what_was_reserved_comes_back_only_if_no_connection_could_be_made() {
-    let policy =
-        r#"{"version":"1","default":"allow","tools":{"echo":{"rate_limit":{"max":1,"window":3600}}}}"#;
+async fn what_left_stays_charged_whatever_the_server_answers() {
     let failing = script(|received| {
         (received.at("method") == "tools/call").then(|| Play::Raw(500, "text/plain", "no".into()))
     });
-    let rig = Rig::start(policy, true, failing, Settings::default()).await;
+    let rig = Rig::start(ONCE, true, failing, Settings::default()).await;
     let failed = rig.client.call("echo", r#"{"text":"x"}"#).await;
     assert_eq!(failed.at("error|code"), "41006", "{}", failed.text);
     let second = rig.client.call("echo", r#"{"text":"x"}"#).await;
     assert_eq!(second.at("result|isError"), "true", "an answer, even a bad one, is charged: {}", second.text);
+}
+
+#[tokio::test]
+async fn what_was_reserved_comes_back_if_no_connection_could_be_made() {
+    let server = FakeServer::start_with(true, plain(), false).await;
+    let snapshot = snapshot(&[("fake", url_of(&server))], ONCE, 1);
+    let mut rig = Rig::with(server, snapshot, Settings::default()).await;
+    rig.client.call("write", "{}").await;
+    rig.server.stop().await;
+    for _ in 0..3 {
+        let unreachable = rig.client.call("echo", r#"{"text":"x"}"#).await;
+        assert_eq!(unreachable.at("error|message"), "the server cannot be reached", "{}", unreachable.text);
+    }
+    let given_back = |record: &portcullis_json::Value| at(record, "given_back|0|amount") == "1";
+    assert_eq!(rig.records().iter().filter(|record| given_back(record)).count(), 3);
+    // The log says the same: nothing is charged after a restart either.
+    let key =
+        CounterKey { policy: "p".into(), counter: "echo_rate".into(), scope: Scope::Grant("g_alice".into()) };
+    rig.log.sync_now().unwrap();
+    let ledger = portcullis_gateway::Ledger::from_log(&rig.log).unwrap();
+    assert_eq!(ledger.total(&key, 3600, jiff::Timestamp::now()), Decimal::ZERO);
 }
 
 #[tokio::test]
@@ -139,7 +163,7 @@ async fn what_a_person_must_approve_is_refused_and_says_why() {
 async fn shadow_mode_lets_through_and_notes_what_it_would_have_done() {
     let rig = Rig::modern(r#"{"version":"1","default":"deny","mode":"shadow"}"#).await;
     assert_eq!(rig.client.call("echo", r#"{"text":"x"}"#).await.at("result|isError"), "false");
-    assert_eq!(crate::client::at(&rig.decisions("tools/call")[0], "shadow"), "would_deny");
+    assert_eq!(at(&rig.decisions("tools/call")[0], "shadow"), "would_deny");
 }
 
 #[tokio::test]

@@ -117,6 +117,8 @@ async fn health_and_metrics_are_on_the_same_socket() {
     let wanted = r#"portcullis_requests_total{server="fake",outcome="allowed",rule=""} 1"#;
     assert!(metrics.contains(wanted), "{metrics}");
     assert!(metrics.contains("portcullis_log_not_durable") && metrics.ends_with("# EOF\n"));
+    let rebound = page("/metrics").with("host", "evil.example").request(Method::GET, "").await;
+    assert_eq!(rebound.status, 403);
     assert_eq!(page("/").request(Method::GET, "").await.status, 404);
 }
 

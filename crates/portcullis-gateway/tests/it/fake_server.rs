@@ -60,6 +60,7 @@ pub(crate) type Script = Arc<dyn Fn(&Received) -> Option<Play> + Send + Sync>;
 pub(crate) struct FakeServer {
     pub(crate) address: SocketAddr,
     pub(crate) received: Arc<Mutex<Vec<Received>>>,
+    accepting: tokio::task::JoinHandle<()>,
 }
 
 pub(crate) const TOOLS: &str = r#"{"tools":[
@@ -73,25 +74,38 @@ pub(crate) const MORE_TOOLS: &str = r#"{"tools":[{"name":"late","inputSchema":{"
 impl FakeServer {
     /// `script` may answer first; the rest is answered like an ordinary server of the era.
     pub(crate) async fn start(modern: bool, script: Script) -> FakeServer {
+        FakeServer::start_with(modern, script, true).await
+    }
+
+    pub(crate) async fn start_with(modern: bool, script: Script, keep_alive: bool) -> FakeServer {
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
         let address = listener.local_addr().unwrap();
         let received = Arc::new(Mutex::new(Vec::new()));
         let notes = received.clone();
-        tokio::spawn(async move {
+        let accepting = tokio::spawn(async move {
             while let Ok((socket, _)) = listener.accept().await {
                 let (notes, script) = (notes.clone(), script.clone());
                 let service =
                     service_fn(move |request| answer(request, modern, notes.clone(), script.clone()));
-                tokio::spawn(http1::Builder::new().serve_connection(TokioIo::new(socket), service));
+                // Without keep-alive the gateway must connect for each request: `stop` is then noticed.
+                let mut builder = http1::Builder::new();
+                builder.keep_alive(keep_alive);
+                tokio::spawn(builder.serve_connection(TokioIo::new(socket), service));
             }
         });
-        FakeServer { address, received }
+        FakeServer { address, received, accepting }
     }
 
     /// What came with this method, oldest first.
     pub(crate) fn got(&self, method: &str) -> Vec<Received> {
         let all = self.received.lock().unwrap();
         all.iter().filter(|received| received.at("method") == method).cloned().collect()
+    }
+
+    /// From now on connections are refused.
+    pub(crate) async fn stop(&mut self) {
+        self.accepting.abort();
+        let _ = (&mut self.accepting).await;
     }
 
     pub(crate) fn count(&self) -> usize {

@@ -157,6 +157,18 @@ async fn cancelling_names_the_request_as_the_server_knows_it() {
 }
 
 #[tokio::test]
+async fn a_call_that_is_given_up_is_cancelled_at_the_server() {
+    let (play, _senders) = streaming();
+    let settings = Settings { upstream_answer_timeout_ms: 100, ..Settings::default() };
+    let rig = Rig::start(OPEN, false, play, settings).await;
+    let client = rig.client.initialize().await;
+    let mut stream = client.stream(Method::POST, CALL).await;
+    assert_eq!(at(&stream.next().await.unwrap(), "error|message"), "the server did not answer in time");
+    let told = wait_for(|| rig.server.got("notifications/cancelled").pop()).await;
+    assert_eq!(told.at("params|requestId"), rig.server.got("tools/call")[0].at("id"));
+}
+
+#[tokio::test]
 async fn an_interrupted_answer_comes_on_the_stream_that_the_client_comes_back_with() {
     let (play, senders) = streaming();
     let policy = r#"{"version":"1","default":"allow","tools":{"echo":{"redact":["emails"]}}}"#;

@@ -74,7 +74,30 @@ async fn strangers_are_summed_up_and_stopping_loses_nothing() {
 }
 
 #[tokio::test]
-async fn counters_come_back_from_the_log_and_what_never_left_is_not_counted() {
+async fn stopping_ends_streams_that_would_never_end_and_lets_calls_finish() {
+    let (play, senders) = crate::streams::streaming("tools/call");
+    let mut rig = Rig::start(OPEN, true, play, Settings::default()).await;
+    let client = rig.client.modern("tools/call", "echo");
+    let body = crate::client::call_body("echo", r#"{"text":"x"}"#);
+    let mut call = client.stream(Method::POST, &body).await;
+    let server = senders.lock().unwrap()[0].clone();
+    let id = rig.server.got("tools/call")[0].at("id");
+    rig.stop.take().unwrap().send(()).unwrap();
+    let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","n":1}}}}"#);
+    server.send(crate::fake_server::event(&answer)).unwrap();
+    assert_eq!(at(&call.next().await.unwrap(), "result|n"), "1");
+    assert!(call.next().await.is_none());
+    (&mut rig.served).await.unwrap().unwrap();
+
+    let mut legacy = Rig::legacy(OPEN).await;
+    let mut stream = legacy.client.initialize().await.stream(Method::GET, "").await;
+    legacy.stop.take().unwrap().send(()).unwrap();
+    assert!(stream.next().await.is_none());
+    (&mut legacy.served).await.unwrap().unwrap();
+}
+
+#[tokio::test]
+async fn counters_come_back_from_the_log() {
     let policy = r#"{"version":"1","default":"allow","all_tools":{"limits":[{"counter":"calls","window":"day","max":3}]}}"#;
     let rig = Rig::modern(policy).await;
     rig.client.call("echo", r#"{"text":"x"}"#).await;
