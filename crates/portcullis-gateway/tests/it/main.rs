@@ -19,3 +19,4 @@ mod lists;
 mod records;
 mod revokes;
 mod streams;
+mod tls;
