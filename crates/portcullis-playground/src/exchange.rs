@@ -84,7 +84,7 @@ fn read(playground: &Arc<Playground>, headers: &HeaderMap, body: &[u8]) -> Resul
         Claim::Modern => Caller::Modern,
         Claim::Unsaid => match session(playground, headers) {
             Ok(caller) => caller,
-            Err(answer) => return Ok(answer),
+            Err(answer) => return Ok(*answer),
         },
     };
     let message = incoming.place(caller.era())?;
@@ -98,20 +98,20 @@ fn read(playground: &Arc<Playground>, headers: &HeaderMap, body: &[u8]) -> Resul
     })
 }
 
-fn session(playground: &Playground, headers: &HeaderMap) -> Result<Caller, Answer> {
+fn session(playground: &Playground, headers: &HeaderMap) -> Result<Caller, Box<Answer>> {
     let Some(id) = text(headers, SESSION.as_str()) else {
         let message = "send `initialize` first, or name your session in `Mcp-Session-Id`";
-        return Err(answer::error(StatusCode::BAD_REQUEST, None, code::INVALID_REQUEST, message));
+        return Err(Box::new(answer::error(StatusCode::BAD_REQUEST, None, code::INVALID_REQUEST, message)));
     };
     let session = playground.sessions.find(id).ok_or_else(|| {
         let message = "there is no such session; send `initialize` again";
-        answer::error(StatusCode::NOT_FOUND, None, code::INVALID_REQUEST, message)
+        Box::new(answer::error(StatusCode::NOT_FOUND, None, code::INVALID_REQUEST, message))
     })?;
     let revision = session.revision;
     let named = text(headers, headers::PROTOCOL_VERSION);
     if named.is_some_and(|named| named != revision.as_str()) {
         let message = "`MCP-Protocol-Version` is not the revision of this session";
-        return Err(answer::error(StatusCode::BAD_REQUEST, None, code::INVALID_REQUEST, message));
+        return Err(Box::new(answer::error(StatusCode::BAD_REQUEST, None, code::INVALID_REQUEST, message)));
     }
     Ok(Caller::Legacy(revision, session))
 }

@@ -1,5 +1,13 @@
 //! The playground over real HTTP, in both eras.
 
+#![expect(
+    clippy::expect_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    clippy::unwrap_used,
+    reason = "a test fails by panicking"
+)]
+
 mod client;
 mod legacy;
 mod modern;

@@ -1,0 +1,36 @@
+//! `portcullis server …`: one file for each command.
+
+mod add;
+mod list;
+mod remove;
+mod show;
+
+use std::io;
+
+use clap::Subcommand;
+
+use crate::exit::Code;
+use crate::output::Output;
+
+#[derive(Debug, Subcommand)]
+pub(crate) enum ServerCommand {
+    /// Put a server behind the gateway.
+    Add(add::Add),
+    /// List all servers.
+    List(list::List),
+    /// Show one server.
+    Show(show::Show),
+    /// Take a server away.
+    Remove(remove::Remove),
+}
+
+impl ServerCommand {
+    pub(crate) fn run(self, output: &mut Output) -> io::Result<Code> {
+        match self {
+            ServerCommand::Add(command) => command.run(output),
+            ServerCommand::List(command) => command.run(output),
+            ServerCommand::Show(command) => command.run(output),
+            ServerCommand::Remove(command) => command.run(output),
+        }
+    }
+}

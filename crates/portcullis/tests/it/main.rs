@@ -1,0 +1,10 @@
+//! The `portcullis` command as its users run it.
+
+#![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+mod command;
+mod commands;
+mod documents;
+mod running;
+mod serve;
+mod up;
