@@ -36,7 +36,7 @@ enum Command {
     Serve(Serve),
     /// Watch an agent meet the gateway, in the terminal.
     Demo(Demo),
-    /// Add, list, show and remove servers.
+    /// Add, list, show, check and remove servers.
     #[command(subcommand, arg_required_else_help = true)]
     Server(ServerCommand),
     /// Create, list, rotate and revoke grants.

@@ -4,12 +4,14 @@
 //! and runs it here; `instance` runs what comes over the socket. Every change is in the decision log.
 
 mod arguments;
+mod check;
 mod grants;
 mod policies;
 mod reach;
 mod servers;
 
 use jiff::Timestamp;
+use portcullis_gateway::ServerSpec;
 use portcullis_json::{Object, Value};
 use portcullis_state::log::{DecisionLog, Entry, Event, PolicyName};
 use portcullis_state::store::{PolicyVersion, Store};
@@ -64,6 +66,20 @@ pub(crate) fn run(
 /// Whether a command changes anything.
 pub(crate) fn changes(command: &str) -> bool {
     !command.ends_with(" list") && !command.ends_with(" show")
+}
+
+/// Looks at a server. Apart from `run`, so that nobody holds the store while a server takes its time.
+pub(crate) fn check_server(
+    name: &str,
+    spec: impl FnOnce(&str) -> Result<Option<ServerSpec>, String>,
+) -> Result<Value, String> {
+    let spec = spec(name)?.ok_or_else(|| format!("there is no server `{name}` that is reached over HTTP"))?;
+    check::look(spec)
+}
+
+/// The name of the server that a command is about, if it only wants to look at it.
+pub(crate) fn server_to_check<'a>(command: &str, arguments: &'a Object) -> Option<&'a str> {
+    (command == "server check").then(|| arguments.get("name").and_then(Value::as_str).unwrap_or_default())
 }
 
 /// Puts an event into the log and waits until it is durable. Not to be called from async code.

@@ -11,7 +11,8 @@ use portcullis_state::DataDirectory;
 use portcullis_state::log::{DecisionLog, LogOptions};
 use portcullis_state::store::Store;
 
-use super::{Administration, REQUEST_BYTES_MAX, changes, run};
+use super::{Administration, REQUEST_BYTES_MAX, changes, check_server, run, server_to_check};
+use crate::instance::stored_spec;
 
 /// How long the gateway may take for a command.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
@@ -77,6 +78,10 @@ fn here(directory: &DataDirectory, command: &str, arguments: &Object) -> Result<
     let now = Timestamp::now();
     let _lock = directory.lock(command, now).map_err(|fault| text(&fault))?;
     let mut store = Store::open(directory).map_err(|fault| text(&fault))?;
+    if let Some(name) = server_to_check(command, arguments) {
+        let spec = |name: &str| stored_spec(&store, &store.server(name).map_err(|fault| text(&fault))?);
+        return check_server(name, spec);
+    }
     let key = directory.checkpoint_key().map_err(|fault| text(&fault))?;
     let (log, _) =
         DecisionLog::open(&directory.log(), key, LogOptions::default()).map_err(|fault| text(&fault))?;

@@ -105,6 +105,11 @@ impl Changing {
         Ok(specs)
     }
 
+    /// One server, as the gateway reaches it.
+    pub(super) fn spec(&mut self, name: &str) -> Result<Option<ServerSpec>, String> {
+        Ok(self.servers()?.into_iter().find(|spec| spec.name == name))
+    }
+
     /// The playground is started when the first server wants it.
     fn point_to_playground(&mut self, spec: &mut ServerSpec) -> Result<(), String> {
         let running = match &mut self.playground {

@@ -61,6 +61,9 @@ struct Changing {
 impl Instance {
     /// Runs one command of an administrator and puts its effect in force.
     pub(crate) fn administer(&self, command: &str, arguments: &Object) -> Result<Value, String> {
+        if let Some(name) = admin::server_to_check(command, arguments) {
+            return admin::check_server(name, |name| self.lock().spec(name));
+        }
         let mut changing = self.lock();
         let Changing { store, config, .. } = &mut *changing;
         let used = self.gateway.snapshot().grants().last_used();

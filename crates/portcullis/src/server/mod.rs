@@ -1,6 +1,7 @@
 //! `portcullis server …`: one file for each command.
 
 mod add;
+mod check;
 mod list;
 mod remove;
 mod show;
@@ -20,6 +21,8 @@ pub(crate) enum ServerCommand {
     List(list::List),
     /// Show one server.
     Show(show::Show),
+    /// Ask a server who it is, as the gateway would, and list its tools.
+    Check(check::Check),
     /// Take a server away.
     Remove(remove::Remove),
 }
@@ -30,6 +33,7 @@ impl ServerCommand {
             ServerCommand::Add(command) => command.run(output),
             ServerCommand::List(command) => command.run(output),
             ServerCommand::Show(command) => command.run(output),
+            ServerCommand::Check(command) => command.run(output),
             ServerCommand::Remove(command) => command.run(output),
         }
     }

@@ -141,6 +141,22 @@ fn a_changed_log_is_noticed() {
 }
 
 #[test]
+fn a_server_is_looked_at_with_and_without_a_gateway() {
+    let place = prepared();
+    refused(&place, &["server", "check", "s"], "server `s` cannot be reached");
+    refused(&place, &["server", "check", "none"], "there is no server `none`");
+    let place = Place::new();
+    let gateway = Running::up(&place.path(""));
+    for gateway in [Some(gateway), None] {
+        let looked = run(&place, &["server", "check", "playground"]);
+        assert_eq!(looked.code, 0, "{}", looked.error);
+        assert!(looked.out.contains("in revision 2026-07-28 and has 13 tools"), "{}", looked.out);
+        assert!(looked.out.contains("pay_invoice   Financial"), "{}", looked.out);
+        drop(gateway);
+    }
+}
+
+#[test]
 fn a_revoked_grant_is_worth_nothing_at_once() {
     let place = Place::new();
     let gateway = Running::up(&place.path(""));
