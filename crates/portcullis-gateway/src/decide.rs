@@ -51,7 +51,7 @@ pub(crate) fn decide(gateway: &Gateway, mut asked: Asked, trail: &mut Trail) -> 
         }
         About::Resource(uri) => ask(gateway, &asked.caller, Subject::Resource(uri)),
         About::Prompt(name) => ask(gateway, &asked.caller, Subject::Prompt(name)),
-        About::Listen | About::Nothing => without_rule(&asked.caller),
+        About::Task(_) | About::Listen | About::Nothing => without_rule(&asked.caller),
     };
     if verdict.effect == Effect::Deny {
         return Err(refusal(&asked, &verdict).into());
@@ -67,7 +67,11 @@ pub(crate) fn decide(gateway: &Gateway, mut asked: Asked, trail: &mut Trail) -> 
         narrow_subscriptions(gateway, &caller, params);
     }
     if let Some(call) = &mut asked.call {
-        call.redact = verdict.obligations.redact;
+        let of_task = match &asked.about {
+            About::Task(redact) => *redact,
+            _ => policy::Detectors::default(),
+        };
+        call.redact = verdict.obligations.redact.union(of_task);
     }
     Ok(Allowed { asked, verdict })
 }
@@ -142,7 +146,7 @@ pub(crate) fn denial(verdict: &Verdict) -> Denial {
     }
 }
 
-/// Only resources that the policy allows are listened to, and no tasks.
+/// Only resources that the policy allows and tasks of this grant are listened to.
 fn narrow_subscriptions(gateway: &Gateway, caller: &Caller, params: Option<&mut Object>) {
     let filter = params.and_then(|params| params.get_mut("notifications")).and_then(as_object_mut);
     let Some(filter) = filter else {
@@ -151,5 +155,8 @@ fn narrow_subscriptions(gateway: &Gateway, caller: &Caller, params: Option<&mut 
     if let Some(Value::Array(uris)) = filter.get_mut("resourceSubscriptions") {
         uris.retain(|uri| uri.as_str().is_some_and(|uri| allows(gateway, caller, Subject::Resource(uri))));
     }
-    *filter = crate::question::without(filter, "taskIds");
+    if let Some(Value::Array(ids)) = filter.get_mut("taskIds") {
+        let ours = |id: &str| gateway.tasks.find(&caller.server, id, caller.grant_id()).is_some();
+        ids.retain(|id| id.as_str().is_some_and(ours));
+    }
 }

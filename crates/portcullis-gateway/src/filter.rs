@@ -15,7 +15,7 @@ use crate::catalogue;
 use crate::decide::{allows, ask, denial};
 use crate::gateway::Gateway;
 use crate::methods::{Handling, handling};
-use crate::question::{TASKS_EXTENSION, as_object_mut, without};
+use crate::question::as_object_mut;
 use crate::sessions::Call;
 use crate::stop::{Stop, UpstreamFault};
 
@@ -81,13 +81,16 @@ fn judge_result(
     };
     match kind {
         ResultKind::InputRequired => return judge_questions(gateway, caller, call, result),
-        // We withhold the declaration that a server needs to make one.
-        ResultKind::Task => return Err(UpstreamFault::NotMcp("a task that nobody asked for").into()),
-        ResultKind::Complete => {}
+        ResultKind::Task if call.subject != Subject::ToolCall => {
+            return Err(UpstreamFault::NotMcp("a task that nobody asked for").into());
+        }
+        ResultKind::Task | ResultKind::Complete => {}
     }
     match call.subject {
         Subject::Initialize => opened(result)?,
         Subject::Discover => discovered(result),
+        Subject::ToolCall => note_task(gateway, caller, era, call, result)?,
+        Subject::TaskGet | Subject::TaskUpdate => judge_each(gateway, caller, result)?,
         subject => {
             if let Some(kind) = ListKind::of(subject) {
                 filter_list(gateway, caller, era, kind, result)?;
@@ -125,7 +128,7 @@ fn filter_list(
                 allows(gateway, caller, policy::Subject::Resource(name))
             }
             ListKind::Prompts => allows(gateway, caller, policy::Subject::Prompt(name)),
-            ListKind::Tasks => false,
+            ListKind::Tasks => gateway.tasks.find(&caller.server, name, caller.grant_id()).is_some(),
         }
     });
     filtered.map(|_| ()).map_err(|_| UpstreamFault::NotMcp("a list that cannot be read").into())
@@ -136,6 +139,22 @@ fn judge_questions(gateway: &Gateway, caller: &Caller, call: &Call, result: &Obj
     if !matches!(call.subject, Subject::ToolCall | Subject::PromptGet | Subject::ResourceRead) {
         return Err(UpstreamFault::NotMcp("a question where none is allowed").into());
     }
+    judge_each(gateway, caller, result)
+}
+
+/// The call became a task: only its grant may ask for it.
+fn note_task(gateway: &Gateway, caller: &Caller, era: Era, call: &Call, result: &Object) -> Result<(), Stop> {
+    let task = result::created_task(era, result);
+    let task = task.map_err(|_| UpstreamFault::NotMcp("a task that cannot be read"))?;
+    let Some(task) = task else {
+        return Ok(());
+    };
+    let tasks_max = gateway.settings.tasks_max;
+    let opened = gateway.tasks.open(&caller.server, task.0, caller.grant_id(), call.redact, tasks_max);
+    opened.map_err(|_| UpstreamFault::NotMcp("a task that is another caller's").into())
+}
+
+fn judge_each(gateway: &Gateway, caller: &Caller, result: &Object) -> Result<(), Stop> {
     let questions = result::input_requests(result);
     let questions = questions.map_err(|_| UpstreamFault::NotMcp("questions that cannot be read"))?;
     for question in questions {
@@ -163,7 +182,7 @@ pub(crate) fn judge_question(gateway: &Gateway, caller: &Caller, kind: ServerReq
     }
 }
 
-/// The result of `initialize`: a revision that we speak, and only capabilities that we carry.
+/// The result of `initialize`: a revision that we speak.
 fn opened(result: &mut Object) -> Result<(), Stop> {
     let revision = result.get("protocolVersion").and_then(Value::as_str).and_then(LegacyRevision::parse);
     if revision.is_none() {
@@ -181,15 +200,11 @@ fn discovered(result: &mut Object) {
     carry_capabilities(result);
 }
 
-/// Tasks are not carried; changes of lists are told by us, also when the server never tells any.
+/// Changes of lists are told by us, also when the server never tells any.
 fn carry_capabilities(result: &mut Object) {
     let Some(capabilities) = result.get_mut("capabilities").and_then(as_object_mut) else {
         return;
     };
-    *capabilities = without(capabilities, "tasks");
-    if let Some(extensions) = capabilities.get_mut("extensions").and_then(as_object_mut) {
-        *extensions = without(extensions, TASKS_EXTENSION);
-    }
     if let Some(tools) = capabilities.get_mut("tools").and_then(as_object_mut) {
         tools.insert("listChanged", true.into());
     }

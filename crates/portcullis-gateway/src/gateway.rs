@@ -23,6 +23,7 @@ use crate::server::Server;
 use crate::sessions::Sessions;
 use crate::settings::milliseconds;
 use crate::snapshot::ActivePolicy;
+use crate::tasks::Tasks;
 use crate::{Ledger, Settings, Snapshot};
 
 /// Where the time comes from.
@@ -48,6 +49,7 @@ pub struct Gateway {
     pub(crate) state: State,
     pub(crate) upstream: UpstreamClient,
     pub(crate) sessions: Sessions,
+    pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
     pub(crate) in_flight: Arc<Semaphore>,
     pub(crate) streams: Arc<Semaphore>,
@@ -94,6 +96,7 @@ impl Gateway {
         Gateway {
             upstream: upstream_client(&settings),
             sessions: Sessions::default(),
+            tasks: Tasks::default(),
             metrics: Metrics::default(),
             in_flight: Arc::new(Semaphore::new(settings.in_flight_max)),
             streams: Arc::new(Semaphore::new(settings.streams_max)),

@@ -37,6 +37,7 @@ mod sessions;
 mod settings;
 mod snapshot;
 mod stop;
+mod tasks;
 
 pub use gateway::{Clock, Gateway, State};
 pub use ledger::{Ledger, LedgerFault};

@@ -24,6 +24,8 @@ pub(crate) enum Handling {
     Prompt,
     /// Judged as use of the prompt or resource that it completes.
     Completion,
+    /// For the grant that owns the task.
+    Task,
     /// Opens a stream; each resource in it is judged.
     Listen,
     /// Answered here.
@@ -36,11 +38,13 @@ pub(crate) enum Handling {
     Cancel,
     /// A notification about a resource: passed on if the policy allows the resource.
     ResourceNotice,
+    /// A notification about a task: passed on to the grant that owns it.
+    TaskNotice,
     /// Refused, or dropped if it wants no answer.
     Refuse(&'static str),
 }
 
-const NO_TASKS: &str = "tasks are not offered by this gateway; call the tool without `task`";
+const NO_CLIENT_TASKS: &str = "tasks that run at the client are not carried by this gateway";
 const NOT_THIS_WAY: &str = "this method does not go in this direction";
 
 /// How a message about `subject` from `sender` is handled. INVARIANT: deny by default.
@@ -56,9 +60,11 @@ fn from_client(subject: Subject) -> Handling {
         Subject::Initialize => Handling::OpenSession,
         Subject::Discover | Subject::LoggingLevel => Handling::Pass,
         Subject::Ping => Handling::Answer,
-        Subject::ToolList | Subject::ResourceList | Subject::ResourceTemplateList | Subject::PromptList => {
-            Handling::List
-        }
+        Subject::ToolList
+        | Subject::ResourceList
+        | Subject::ResourceTemplateList
+        | Subject::PromptList
+        | Subject::TaskList => Handling::List,
         Subject::ToolCall => Handling::Tool,
         Subject::ResourceRead | Subject::ResourceSubscribe | Subject::ResourceUnsubscribe => {
             Handling::Resource
@@ -68,12 +74,8 @@ fn from_client(subject: Subject) -> Handling {
         Subject::SubscriptionListen => Handling::Listen,
         Subject::Initialized | Subject::Progress | Subject::RootListChanged => Handling::Notice,
         Subject::Cancelled => Handling::Cancel,
-        Subject::TaskGet
-        | Subject::TaskResult
-        | Subject::TaskList
-        | Subject::TaskUpdate
-        | Subject::TaskCancel
-        | Subject::TaskStatus => Handling::Refuse(NO_TASKS),
+        Subject::TaskGet | Subject::TaskResult | Subject::TaskUpdate | Subject::TaskCancel => Handling::Task,
+        Subject::TaskStatus => Handling::Refuse(NO_CLIENT_TASKS),
         Subject::Sampling
         | Subject::Elicitation
         | Subject::RootList
@@ -102,12 +104,12 @@ fn from_server(subject: Subject) -> Handling {
         | Subject::PromptListChanged
         | Subject::SubscriptionAcknowledged
         | Subject::ElicitationComplete => Handling::Notice,
+        Subject::TaskStatus => Handling::TaskNotice,
         Subject::TaskGet
         | Subject::TaskResult
         | Subject::TaskList
         | Subject::TaskUpdate
-        | Subject::TaskCancel
-        | Subject::TaskStatus => Handling::Refuse(NO_TASKS),
+        | Subject::TaskCancel => Handling::Refuse(NO_CLIENT_TASKS),
         Subject::Initialize
         | Subject::Initialized
         | Subject::Discover

@@ -1,7 +1,7 @@
 //! Caller and message to what is asked: of which tool, resource or prompt, and what would leave.
 //!
 //! From here on the message is the one that would be sent: under an id of ours, without what this gateway
-//! does not carry (tasks).
+//! does not carry.
 
 use std::sync::Arc;
 
@@ -9,7 +9,7 @@ use http::{HeaderMap, HeaderName, HeaderValue};
 use portcullis_json::{Object, Value};
 use portcullis_mcp::headers::ParamPolicy;
 use portcullis_mcp::params::{Reference, RequestParams};
-use portcullis_mcp::{Era, LegacyRevision, Message, Notification, Request, Sender, Subject, meta};
+use portcullis_mcp::{Era, LegacyRevision, Message, Notification, Request, Sender, Subject};
 use portcullis_policy::Detectors;
 use portcullis_state::log::RiskClass;
 
@@ -24,9 +24,6 @@ use crate::record::{OutgoingKind, Trail, risk_class};
 use crate::sessions::Call;
 use crate::snapshot::EraSetting;
 use crate::stop::{ClientFault, Refusal, Stop};
-
-/// The extension under which modern tasks are declared.
-pub(crate) const TASKS_EXTENSION: &str = "io.modelcontextprotocol/tasks";
 
 /// What is asked, and what would leave.
 pub(crate) struct Asked {
@@ -59,6 +56,8 @@ pub(crate) enum About {
     Tool(Arc<Tool>),
     Resource(String),
     Prompt(String),
+    /// A task of this grant, and what to blank out in its result.
+    Task(Detectors),
     /// A stream; its resources are judged one by one.
     Listen,
     /// Nothing that a rule could name: it passes where there is a policy at all.
@@ -86,7 +85,7 @@ pub(crate) async fn ask(
             if let (About::Tool(tool), Era::Modern) = (&about, era) {
                 compare_mirrored(headers, &request, tool)?;
             }
-            let (request, call) = renumber(carry(request, era), &caller);
+            let (request, call) = renumber(carry(request), &caller);
             (Message::Request(request), about, Some(call))
         }
         Message::Notification(notice) => (Message::Notification(notice), About::Nothing, None),
@@ -141,6 +140,15 @@ async fn about(
             Reference::Prompt(name) => prompt(name, trail),
             Reference::Resource(uri) => resource(uri, trail),
         },
+        Some(
+            RequestParams::TaskGet(id)
+            | RequestParams::TaskResult(id)
+            | RequestParams::TaskUpdate(id, _)
+            | RequestParams::TaskCancel(id),
+        ) => {
+            let task = gateway.tasks.find(&caller.server, id.0, caller.grant_id());
+            About::Task(task.ok_or(ClientFault::UnknownTask)?.redact)
+        }
         Some(RequestParams::SubscriptionListen(_)) => About::Listen,
         _ => About::Nothing,
     })
@@ -167,37 +175,17 @@ fn compare_mirrored(headers: &HeaderMap, request: &Request, tool: &Tool) -> Resu
     }
 }
 
-/// The request without what we do not carry.
-fn carry(mut request: Request, era: Era) -> Request {
-    let Some(params) = &mut request.params else {
-        return request;
-    };
-    match (request.method.subject, era) {
-        (Subject::Initialize, _) => {
-            let wanted = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
-            let revision = LegacyRevision::negotiate(wanted);
-            params.insert("protocolVersion", revision.as_str().into());
-            if let Some(Value::Object(capabilities)) = params.get_mut("capabilities") {
-                *capabilities = without(capabilities, "tasks");
-            }
+/// The request without what we do not carry: revisions that are not known, tasks that run at the client.
+fn carry(mut request: Request) -> Request {
+    if let (Subject::Initialize, Some(params)) = (request.method.subject, &mut request.params) {
+        let wanted = params.get("protocolVersion").and_then(Value::as_str).unwrap_or_default();
+        let revision = LegacyRevision::negotiate(wanted);
+        params.insert("protocolVersion", revision.as_str().into());
+        if let Some(Value::Object(capabilities)) = params.get_mut("capabilities") {
+            *capabilities = without(capabilities, "tasks");
         }
-        // The protocol wants a server without tasks to ignore the wish; so do we, before it sees it.
-        (Subject::ToolCall, Era::Legacy(_)) => *params = without(params, "task"),
-        (_, Era::Modern) => withhold_tasks(params),
-        _ => {}
     }
     request
-}
-
-/// A server makes a task only for a client that declared the extension.
-fn withhold_tasks(params: &mut Object) {
-    let meta = params.get_mut("_meta").and_then(as_object_mut);
-    let capabilities = meta.and_then(|meta| meta.get_mut(meta::key::CLIENT_CAPABILITIES));
-    let extensions =
-        capabilities.and_then(as_object_mut).and_then(|capabilities| capabilities.get_mut("extensions"));
-    if let Some(extensions) = extensions.and_then(as_object_mut) {
-        *extensions = without(extensions, TASKS_EXTENSION);
-    }
 }
 
 pub(crate) fn as_object_mut(value: &mut Value) -> Option<&mut Object> {
@@ -207,7 +195,7 @@ pub(crate) fn as_object_mut(value: &mut Value) -> Option<&mut Object> {
     }
 }
 
-pub(crate) fn without(object: &Object, key: &str) -> Object {
+fn without(object: &Object, key: &str) -> Object {
     Object::from_distinct(object.iter().filter(|member| member.key != key).cloned().collect())
 }
 

@@ -155,6 +155,7 @@ fn client_code(fault: &ClientFault) -> i64 {
     match fault {
         ClientFault::EraMismatch { .. } => code::ERA,
         ClientFault::NotOffered(_) => portcullis_mcp::code::METHOD_NOT_FOUND,
+        ClientFault::UnknownTask => portcullis_mcp::code::INVALID_PARAMS,
         ClientFault::WrongRevisionHeader => portcullis_mcp::code::HEADER_MISMATCH,
         _ => portcullis_mcp::code::INVALID_REQUEST,
     }
@@ -177,6 +178,7 @@ fn client_text(fault: &ClientFault) -> String {
         ClientFault::SessionUnknown => "the session does not exist or has ended; send `initialize` again",
         ClientFault::WrongRevisionHeader => "`MCP-Protocol-Version` does not fit the message",
         ClientFault::EraMismatch { client } => return era_text(*client),
+        ClientFault::UnknownTask => "unknown task",
         ClientFault::NotOffered(why) => why,
     };
     text.to_owned()
@@ -235,7 +237,7 @@ fn client_status(fault: &ClientFault, is_modern: bool) -> StatusCode {
             // To a legacy client 404 means that its session is gone.
             false => StatusCode::OK,
         },
-        ClientFault::EraMismatch { .. } => StatusCode::OK,
+        ClientFault::EraMismatch { .. } | ClientFault::UnknownTask => StatusCode::OK,
         ClientFault::BodyBroken
         | ClientFault::Malformed(_)
         | ClientFault::SessionMissing

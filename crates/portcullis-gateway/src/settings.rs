@@ -52,6 +52,8 @@ pub struct Settings {
     pub session_calls_max: usize,
     /// Questions of servers to one session that wait for their answers.
     pub session_questions_max: usize,
+    /// Tasks whose owner is remembered, all together.
+    pub tasks_max: usize,
     /// Streams open at once.
     pub streams_max: usize,
     /// Events that wait for a slow reader.
@@ -92,6 +94,7 @@ impl Default for Settings {
             session_idle_timeout_ms: 3_600_000,
             session_calls_max: 256,
             session_questions_max: 64,
+            tasks_max: 10_000,
             streams_max: 1_024,
             stream_events_max: 16,
             keep_alive_ms: 15_000,

@@ -69,6 +69,8 @@ pub(crate) enum ClientFault {
     EraMismatch {
         client: Era,
     },
+    /// Another grant's task, or nobody's.
+    UnknownTask,
     /// A method that exists and that we do not pass on.
     NotOffered(&'static str),
 }

@@ -147,6 +147,7 @@ impl Relay {
         let passes = match handling(notice.method.subject, Sender::Server) {
             Handling::Notice => self.is_wanted(&notice),
             Handling::ResourceNotice => self.resource_is_allowed(&notice),
+            Handling::TaskNotice => self.task_is_ours(&mut notice),
             Handling::Cancel => self.withdraw(&mut notice),
             _ => false,
         };
@@ -175,6 +176,18 @@ impl Relay {
             }
             _ => false,
         }
+    }
+
+    /// A task's own result may stand in the notice: blanked out as in the answer.
+    fn task_is_ours(&self, notice: &mut Notification) -> bool {
+        let Ok(NotificationParams::TaskStatus(id)) = notice.view() else {
+            return false;
+        };
+        let task = self.gateway.tasks.find(&self.caller.server, id.0, self.caller.grant_id());
+        if let Some(task) = &task {
+            notice.params = filter::clean_params(&self.caller, task.redact, notice.params.take());
+        }
+        task.is_some()
     }
 
     /// The server takes back a question; the client knows it under our id.

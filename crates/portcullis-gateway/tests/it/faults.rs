@@ -33,7 +33,7 @@ async fn faults_of_servers_are_told_in_our_words() {
     let (_, answer) =
         told(raw(200, json, r#"{"jsonrpc":"2.0","id":1,"result":{},"Result":{}}"#.into())).await;
     assert!(answer.at("error|message").contains("cannot be read"));
-    let (_, answer) = told(|| Play::Result(r#"{"resultType":"task","taskId":"t"}"#.into())).await;
+    let (_, answer) = told(|| Play::Result(r#"{"resultType":"task"}"#.into())).await;
     assert_eq!(answer.at("error|code"), "41006");
 }
 
@@ -95,5 +95,23 @@ async fn more_calls_at_once_than_allowed_are_shed() {
     tokio::select! {
         _ = waiting => panic!("the server never answers"),
         shed = shed => assert_eq!(shed.status, 503),
+    }
+}
+
+#[tokio::test]
+async fn a_client_that_leaves_before_the_answer_leaves_a_record() {
+    let silent = script(|received| (received.at("method") == "tools/call").then(|| Play::Silence));
+    let rig = Rig::start(OPEN, true, silent, Settings::default()).await;
+    let left = async {
+        while rig.server.got("tools/call").is_empty() {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+    };
+    tokio::select! {
+        _ = rig.client.call("echo", r#"{"text":"x"}"#) => panic!("the server never answers"),
+        () = left => {}
+    }
+    while !rig.records().iter().any(|record| crate::client::at(record, "outcome") == "cancelled") {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }

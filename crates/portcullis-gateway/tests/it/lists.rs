@@ -70,7 +70,6 @@ async fn discovery_shows_what_is_carried() {
     let found = rig.client.ask("server/discover", "", "").await;
     assert_eq!(found.at("result|supportedVersions"), r#"["2026-07-28"]"#);
     assert_eq!(found.at("result|capabilities|tools|listChanged"), "true");
-    assert_eq!(found.at("result|capabilities|extensions"), "{}");
     assert_eq!(found.at("result|cacheScope"), "private");
 }
 

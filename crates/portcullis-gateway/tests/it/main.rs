@@ -19,4 +19,5 @@ mod lists;
 mod records;
 mod revokes;
 mod streams;
+mod tasks;
 mod tls;
