@@ -4,8 +4,8 @@
 //! has a schema. Listed at first use, after `list_changed`, and when a tool is asked for that is not known.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
@@ -31,10 +31,19 @@ const PAGES_MAX: usize = 1_000;
 pub(crate) struct Tool {
     pub(crate) name: String,
     pub(crate) class: Option<Class>,
-    /// None when it does not compile: `validate` then denies.
-    pub(crate) schema: Option<JsonSchema>,
+    input_schema: Value,
+    /// Compiled when the tool is first called: a list can be long.
+    compiled: OnceLock<Option<JsonSchema>>,
     /// None when the schema's marks break the rules.
     pub(crate) headers: Option<ParamHeaders>,
+}
+
+impl Tool {
+    /// The schema of its arguments; none when it does not compile, and `validate` then denies.
+    pub(crate) fn schema(&self) -> Option<&JsonSchema> {
+        let compile = || JsonSchema::compile(&self.input_schema, Dialect::AsDeclared).ok();
+        self.compiled.get_or_init(compile).as_ref()
+    }
 }
 
 /// The tools of one listing.
@@ -178,11 +187,11 @@ async fn list_in(gateway: &Arc<Gateway>, server: &Arc<Server>, place: &Place) ->
 }
 
 fn compile(server: &Server, tool: &ToolDefinition<'_>) -> Tool {
-    let schema = JsonSchema::compile(&Value::Object(tool.input_schema.clone()), Dialect::AsDeclared);
     Tool {
         name: tool.name.to_owned(),
         class: server.config.classes.get(tool.name).copied(),
-        schema: schema.ok(),
+        input_schema: Value::Object(tool.input_schema.clone()),
+        compiled: OnceLock::new(),
         headers: ParamHeaders::from_schema(tool.input_schema).ok(),
     }
 }

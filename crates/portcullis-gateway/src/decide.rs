@@ -43,7 +43,7 @@ pub(crate) fn decide(gateway: &Gateway, mut asked: Asked, trail: &mut Trail) -> 
             let call = policy::Call {
                 tool: &tool.name,
                 class: tool.class,
-                schema: tool.schema.as_ref(),
+                schema: tool.schema(),
                 arguments,
                 approved: false,
             };

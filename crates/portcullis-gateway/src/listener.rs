@@ -44,7 +44,7 @@ pub async fn serve(
     gateway: Arc<Gateway>,
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
-    let connections = Arc::new(Semaphore::new(gateway.settings.connections_max));
+    let connections = Arc::new(Semaphore::new(gateway.settings.connections_max.min(Semaphore::MAX_PERMITS)));
     let (stop, stopping) = watch::channel(false);
     let door = Door { gateway: gateway.clone(), tls: tls.map(TlsAcceptor::from), stopping };
     let mut shutdown = pin!(shutdown);

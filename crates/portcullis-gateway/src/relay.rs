@@ -88,7 +88,7 @@ pub(crate) fn start(
 ) -> Result<mpsc::Receiver<Bytes>, Stop> {
     let permit = gateway.streams.clone().try_acquire_owned();
     let permit = permit.map_err(|_| GatewayFault::Full("streams"))?;
-    let (out, read) = mpsc::channel(gateway.settings.stream_events_max);
+    let (out, read) = mpsc::channel(gateway.settings.stream_events_max.max(1));
     let lifetime = Lifetime::new(gateway, &caller);
     // From here on every change is heard; one that came just before is seen now.
     let caller = caller.again(gateway).ok_or(ClientFault::Unauthenticated)?;
@@ -131,7 +131,7 @@ impl Relay {
         let started = Instant::now();
         let ceiling = started + milliseconds(self.gateway.settings.call_timeout_ms);
         let silence = self.caller.server.answer_timeout(&self.gateway.settings);
-        let keep_alive = milliseconds(self.gateway.settings.keep_alive_ms);
+        let keep_alive = milliseconds(self.gateway.settings.keep_alive_ms.max(1));
         let mut last_event = started;
         let mut next_comment = started + keep_alive;
         loop {

@@ -60,7 +60,11 @@ impl Relay {
         let text = match clean {
             Ok(outcome) => Response { id: None, outcome }.into_text(&call.client_id),
             Err(Stop::Upstream(fault)) => return Err(End::Failed(fault)),
-            Err(stop) => respond::stop_text(&stop, &call, self.era),
+            Err(stop) => {
+                // The refusal stands whether or not it can be written.
+                let _ = self.record_question("input_required", Some(&stop)).await;
+                respond::stop_text(&stop, &call, self.era)
+            }
         };
         self.send_message(text, Some(event)).await.map_err(|()| End::ClientGone)?;
         // On a legacy stream answers to other calls of the session may come too.
