@@ -186,7 +186,7 @@ async fn list_in(gateway: &Arc<Gateway>, server: &Arc<Server>, place: &Place) ->
     Err(UpstreamFault::NotMcp("a list without end").into())
 }
 
-fn compile(server: &Server, tool: &ToolDefinition<'_>) -> Tool {
+pub(crate) fn compile(server: &Server, tool: &ToolDefinition<'_>) -> Tool {
     Tool {
         name: tool.name.to_owned(),
         class: server.config.classes.get(tool.name).copied(),

@@ -78,7 +78,8 @@ impl Ledger {
         self.counters.read().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn write(&self) -> RwLockWriteGuard<'_, Counters> {
+    /// The counters, to be changed.
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Counters> {
         self.counters.write().unwrap_or_else(PoisonError::into_inner)
     }
 
