@@ -22,13 +22,22 @@ pub(crate) struct QuickStart {
     token_file: PathBuf,
     client_file: PathBuf,
     data_dir: PathBuf,
-    /// Where it was made just now: the configuration of a client, with the token.
-    client: Option<Value>,
+    grant: Found,
     /// The token, for who runs in this process.
     pub(crate) token: String,
 }
 
-/// Makes what is missing; what is there stays as it is.
+/// What became of the grant.
+enum Found {
+    /// Made just now, or given a new token.
+    Fresh,
+    /// As it was left.
+    Kept,
+    /// Somebody has revoked it, and meant it.
+    Ended,
+}
+
+/// Makes what is missing on the first start; later everything stays as it was left.
 pub(crate) fn prepare(
     instance: &Instance,
     data_dir: &Path,
@@ -38,41 +47,38 @@ pub(crate) fn prepare(
     let data_dir = &std::path::absolute(data_dir).map_err(|error| cannot("find", data_dir, &error))?;
     let token_file = data_dir.join("quick-start.token");
     let client_file = data_dir.join("quick-start.json");
-    let fresh = make_missing(instance)?;
-    let made = match (fresh, std::fs::read_to_string(&token_file)) {
-        (Some(token), _) => Some(token),
-        (None, Ok(_)) => None,
-        (None, Err(_)) => Some(rotated(instance)?),
+    let (grant, token) = match (state_of_grant(instance)?.as_deref(), std::fs::read_to_string(&token_file)) {
+        (None, _) => (Found::Fresh, make(instance)?),
+        (Some("active"), Ok(token)) => (Found::Kept, token.trim().to_owned()),
+        (Some("active"), Err(_)) => (Found::Fresh, rotated(instance)?),
+        (Some(_), _) => (Found::Ended, String::new()),
     };
-    if let Some(token) = &made {
-        write_private(&token_file, token)?;
-    }
-    let token = std::fs::read_to_string(&token_file).map_err(|error| cannot("read", &token_file, &error))?;
     let url = format!("http://{address}/mcp/{SERVER}");
-    let client = client_configuration(&url, token.trim());
-    write_private(&client_file, &(pretty(&client) + "\n"))?;
-    Ok(QuickStart {
-        client: made.map(|_| client),
-        token: token.trim().to_owned(),
-        data_dir: data_dir.to_owned(),
-        url,
-        token_file,
-        client_file,
-    })
+    if !matches!(grant, Found::Ended) {
+        write_private(&token_file, &token)?;
+        write_private(&client_file, &(pretty(&client_configuration(&url, &token)) + "\n"))?;
+    }
+    Ok(QuickStart { url, token_file, client_file, data_dir: data_dir.clone(), grant, token })
 }
 
-/// Server, policy and grant; the token if the grant is new.
-fn make_missing(instance: &Instance) -> Result<Option<String>, String> {
-    let has = |list: &str, key: &str, field: &str, name: &str| -> Result<bool, String> {
-        let answer = instance.administer(list, &Object::new())?;
-        let found = answer.get(key).and_then(Value::as_array).unwrap_or_default();
-        Ok(found.iter().any(|entry| entry.get(field).and_then(Value::as_str) == Some(name)))
+/// The state of the grant of the first start; nothing if this is the first.
+fn state_of_grant(instance: &Instance) -> Result<Option<String>, String> {
+    let answer = instance.administer("grant list", &Object::new())?;
+    let grants = answer.get("grants").and_then(Value::as_array).unwrap_or_default();
+    let ours = grants.iter().find(|grant| grant.get("label").and_then(Value::as_str) == Some(GRANT));
+    Ok(ours.and_then(|grant| grant.get("state")?.as_str().map(str::to_owned)))
+}
+
+/// Server, policy and grant; the token of the grant. A start that was interrupted is made good.
+fn make(instance: &Instance) -> Result<String, String> {
+    let has = |what: &str, name: &str| {
+        instance.administer(&format!("{what} show"), &Object::new().with("name", name)).is_ok()
     };
-    if !has("server list", "servers", "name", SERVER)? {
+    if !has("server", SERVER) {
         let arguments = Object::new().with("name", SERVER).with("url", playground::URL);
         instance.administer("server add", &arguments)?;
     }
-    if !has("policy list", "policies", "name", POLICY)? {
+    if !has("policy", POLICY) {
         let arguments = Object::new()
             .with("name", POLICY)
             .with("server", SERVER)
@@ -80,11 +86,8 @@ fn make_missing(instance: &Instance) -> Result<Option<String>, String> {
             .with("activate", true);
         instance.administer("policy add", &arguments)?;
     }
-    if has("grant list", "grants", "label", GRANT)? {
-        return Ok(None);
-    }
     let arguments = Object::new().with("label", GRANT).with("server", SERVER).with("policy", POLICY);
-    token_in(&instance.administer("grant create", &arguments)?).map(Some)
+    token_in(&instance.administer("grant create", &arguments)?)
 }
 
 /// The file with the token is gone: the grant gets a new one.
@@ -135,27 +138,39 @@ impl QuickStart {
 
     /// For people.
     pub(crate) fn as_text(&self) -> String {
-        let client = match &self.client {
-            Some(client) => format!(
-                "For a client (shown this once; also in {}):\n\n{}",
-                quoted(&self.client_file),
-                pretty(client).trim_end()
-            ),
-            None => format!("For a client: the JSON to paste is in {}", quoted(&self.client_file)),
-        };
+        let data_dir = quoted(&self.data_dir);
         format!(
-            "Portcullis is up.\n\n  gateway  {url}\n  state    {data_dir}\n\n{client}\n\n\
-             A call that is allowed:\n\n{allowed}\n\n\
-             A call that is denied, with the reason:\n\n{denied}\n\n\
-             A limit: the fourth of these within a minute is denied and says how long to wait:\n\n{limited}\n\n\
+            "Portcullis is up.\n\n  gateway  {url}\n  state    {data_dir}\n\n{how}\n\n\
              What happened:  portcullis log tail --data-dir {data_dir}\n\
              Is it intact:   portcullis log verify --data-dir {data_dir}\n\
              Stop with Ctrl-C; `portcullis up` finds everything as it was left.\n",
             url = self.url,
-            data_dir = quoted(&self.data_dir),
-            allowed = self.curl("list_notes", "{}"),
-            denied = self.curl("delete_note", r#"{"title":"welcome"}"#),
-            limited = self.curl("run_sum", r#"{"numbers":[1,2,3]}"#),
+            how = self.how_to_try(),
+        )
+    }
+
+    fn how_to_try(&self) -> String {
+        let client_file = quoted(&self.client_file);
+        let client = match self.grant {
+            Found::Ended => {
+                return format!(
+                    "The grant `{GRANT}` has ended. Make another:\n\n  portcullis grant create NAME \
+                     --server {SERVER} --policy {POLICY} --data-dir {}",
+                    quoted(&self.data_dir)
+                );
+            }
+            Found::Kept => format!("For a client: the JSON to paste is in {client_file}"),
+            Found::Fresh => format!(
+                "For a client (shown this once; also in {client_file}):\n\n{}",
+                pretty(&client_configuration(&self.url, &self.token)).trim_end()
+            ),
+        };
+        format!(
+            "{client}\n\nA call that is allowed:\n\n{}\n\nA call that is denied, with the reason:\n\n{}\n\n\
+             A limit: the fourth of these within a minute is denied and says how long to wait:\n\n{}",
+            self.curl("list_notes", "{}"),
+            self.curl("delete_note", r#"{"title":"welcome"}"#),
+            self.curl("run_sum", r#"{"numbers":[1,2,3]}"#),
         )
     }
 
@@ -163,6 +178,7 @@ impl QuickStart {
     pub(crate) fn as_json(&self) -> String {
         let value = Object::new()
             .with("url", self.url.as_str())
+            .with("grant_ended", matches!(self.grant, Found::Ended))
             .with("data_dir", self.data_dir.display().to_string())
             .with("token_file", self.token_file.display().to_string())
             .with("client_file", self.client_file.display().to_string())

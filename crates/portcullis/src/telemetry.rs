@@ -25,7 +25,9 @@ impl Telemetry {
     pub(crate) fn start(&self) -> Result<(), String> {
         let filter = EnvFilter::try_new(&self.log_filter)
             .map_err(|error| format!("`--log-filter {}` cannot be read: {error}", self.log_filter))?;
-        let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
+        let colour = anstream::AutoStream::choice(&std::io::stderr()) != anstream::ColorChoice::Never;
+        let lines =
+            tracing_subscriber::fmt().with_env_filter(filter).with_ansi(colour).with_writer(std::io::stderr);
         let started = match self.log_format {
             Format::Text => lines.with_target(false).try_init(),
             Format::Json => lines.json().flatten_event(true).try_init(),

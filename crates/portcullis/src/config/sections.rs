@@ -20,6 +20,10 @@ pub(super) fn servers(root: &Section<'_>) -> Result<Vec<DeclaredServer>, ConfigF
 }
 
 fn server(section: &Section<'_>) -> Result<DeclaredServer, ConfigFault> {
+    if section.names().any(|name| name == "command") {
+        let message = "servers that run as a command are not served yet; give a `url`";
+        return Err(section.fault("command", message));
+    }
     section.check_keys(keys::SERVER)?;
     let url = section.required("url")?.to_owned();
     let mut classes = classes(section)?;

@@ -17,7 +17,8 @@ pub(crate) struct Add {
     /// Where it is: `http` or `https`, or `builtin:playground`.
     #[arg(long)]
     url: String,
-    /// What to send along: `NAME=env:VARIABLE`, `NAME=file:PATH`, or a value, which is kept sealed.
+    /// What to send along: `NAME=env:VARIABLE`, `NAME=file:PATH`, or a value, which is kept
+    /// sealed; others on this machine may see it on the command line, so prefer the first two.
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = pair)]
     headers: Vec<(String, String)>,
     /// The class of a tool: `delete_note=Destructive`.

@@ -160,6 +160,10 @@ fn a_bad_configuration_gives_one_message_with_its_place() {
         (good.clone() + second, "grants `alice` and `bob` have the same token; give each its own"),
         (good.replace("policy = \"p\"", "policy = \"q\""), "line 16, column 10: there is no policy `q`"),
         (
+            good.replace("url = \"builtin:playground\"", "command = [\"x\"]"),
+            "line 6, column 11: servers that run as a command are not served yet",
+        ),
+        (
             good.replace("builtin:playground", "ftp://x"),
             "line 6, column 7: server `play` has the url `ftp://x`",
         ),

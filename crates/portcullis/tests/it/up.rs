@@ -69,6 +69,20 @@ fn the_token_is_kept_for_its_owner_alone_and_printed_once() {
 }
 
 #[test]
+fn a_revoked_grant_stays_revoked() {
+    let place = Place::new();
+    let gateway = Running::up(&place.path(""));
+    assert_eq!(place.run(&["grant", "revoke", "quick-start", "--data-dir", "data"]).code, 0);
+    assert_eq!(place.run(&["server", "remove", "playground", "--data-dir", "data"]).code, 0);
+    assert_eq!(gateway.stop(), Some(0));
+    std::fs::remove_file(place.path("data/quick-start.token")).unwrap();
+    let gateway = Running::up(&place.path(""));
+    assert!(gateway.printed.to_string().contains(r#""grant_ended":true"#), "{}", gateway.printed);
+    let servers = place.run(&["server", "list", "--data-dir", "data"]).out;
+    assert!(!servers.contains("playground"), "what was removed is back: {servers}");
+}
+
+#[test]
 fn a_second_one_says_who_holds_the_directory() {
     let place = Place::new();
     let _gateway = Running::up(&place.path(""));
