@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, HashMap, HashSet};
 
 use portcullis_gateway::{EraSetting, Snapshot, SnapshotFault};
 use portcullis_policy::{Class, Policy};
-use portcullis_state::grants::{GrantTable, TokenHash};
+use portcullis_state::grants::{GrantTable, LABEL_CHARACTERS_MAX, TokenHash};
+use portcullis_state::store::NAME_CHARACTERS_MAX;
 
 use super::fault::ConfigFault;
 use super::keys;
@@ -31,7 +32,7 @@ fn server(section: &Section<'_>) -> Result<DeclaredServer, ConfigFault> {
         classes.extend(playground::classes());
     }
     let server = DeclaredServer {
-        name: section.required("name")?.to_owned(),
+        name: plain_name(section)?,
         url,
         headers: headers(section)?,
         classes,
@@ -44,6 +45,28 @@ fn server(section: &Section<'_>) -> Result<DeclaredServer, ConfigFault> {
     };
     check_server(section, &server)?;
     Ok(server)
+}
+
+/// Names stand in addresses, files and logs.
+fn plain_name(section: &Section<'_>) -> Result<String, ConfigFault> {
+    let name = section.required("name")?;
+    let plain = |byte: u8| byte.is_ascii_alphanumeric() || b"_.-".contains(&byte);
+    let dots = name.bytes().all(|byte| byte == b'.');
+    if dots || name.len() > NAME_CHARACTERS_MAX || !name.bytes().all(plain) {
+        let message = format!("a name has letters, digits, `_`, `.` and `-`, at most {NAME_CHARACTERS_MAX}");
+        return Err(section.fault("name", message));
+    }
+    Ok(name.to_owned())
+}
+
+fn label(section: &Section<'_>) -> Result<String, ConfigFault> {
+    let label = section.required("label")?;
+    let fits = (1..=LABEL_CHARACTERS_MAX).contains(&label.chars().count());
+    if !fits || label.chars().any(char::is_control) {
+        let message = format!("a label has 1 to {LABEL_CHARACTERS_MAX} characters and no control characters");
+        return Err(section.fault("label", message));
+    }
+    Ok(label.to_owned())
 }
 
 /// What the gateway would refuse is refused here, with its place.
@@ -95,11 +118,7 @@ fn policy(section: &Section<'_>) -> Result<DeclaredPolicy, ConfigFault> {
             ),
         )
     })?;
-    Ok(DeclaredPolicy {
-        name: section.required("name")?.to_owned(),
-        server: section.required("server")?.to_owned(),
-        source,
-    })
+    Ok(DeclaredPolicy { name: plain_name(section)?, server: section.required("server")?.to_owned(), source })
 }
 
 pub(super) fn grants(root: &Section<'_>) -> Result<Vec<DeclaredGrant>, ConfigFault> {
@@ -109,7 +128,7 @@ pub(super) fn grants(root: &Section<'_>) -> Result<Vec<DeclaredGrant>, ConfigFau
 fn grant(section: &Section<'_>) -> Result<DeclaredGrant, ConfigFault> {
     section.check_keys(keys::GRANT)?;
     Ok(DeclaredGrant {
-        label: section.required("label")?.to_owned(),
+        label: label(section)?,
         token: token(section)?,
         tags: section.texts("tags")?.unwrap_or_default(),
         expires: section.parsed("expires", "a time such as \"2027-01-31T00:00:00Z\"")?,

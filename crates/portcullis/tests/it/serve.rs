@@ -163,6 +163,8 @@ fn a_bad_configuration_gives_one_message_with_its_place() {
             good.replace("url = \"builtin:playground\"", "command = [\"x\"]"),
             "line 6, column 11: servers that run as a command are not served yet",
         ),
+        (good.replace("name = \"play\"", "name = \"a/b\""), "line 5, column 8: a name has letters"),
+        (good.replace("\"alice\"", "\"\""), "line 14, column 9: a label has 1 to 128 characters"),
         (
             good.replace("builtin:playground", "ftp://x"),
             "line 6, column 7: server `play` has the url `ftp://x`",
