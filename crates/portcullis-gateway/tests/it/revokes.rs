@@ -1,14 +1,16 @@
 //! Changes while a stream is open: revoked grants, changed policies.
 
+use std::sync::{Arc, Mutex};
+
 use http::Method;
 use jiff::Timestamp;
-use portcullis_gateway::{Settings, Snapshot};
+use portcullis_gateway::{Gateway, Settings, Snapshot};
 use portcullis_state::grants::GrantTable;
 
 use crate::client::{at, body, call_body};
-use crate::fake_server::event;
-use crate::rig::{OPEN, Rig, TOKEN, active, entry, grant, spec, url_of};
-use crate::streams::streaming;
+use crate::fake_server::{Play, event};
+use crate::rig::{OPEN, Rig, TOKEN, active, entry, grant, script, spec, url_of};
+use crate::streams::{Senders, streaming};
 
 fn revoke(rig: &Rig) {
     let mut alice = grant("alice", &[("fake", "p")]);
@@ -101,4 +103,25 @@ async fn a_subscription_is_told_of_a_policy_change_and_judged_by_the_new_policy(
     server.send(updated("doc://a/b")).unwrap();
     server.send(updated("doc://c/d")).unwrap();
     assert_eq!(at(&stream.next().await.unwrap(), "params|uri"), "doc://c/d");
+}
+
+/// The server sees the call, the grant is revoked, then the stream is opened: nobody would tell it later.
+#[tokio::test]
+async fn a_grant_that_is_revoked_while_its_stream_is_being_opened_gets_none() {
+    let gateway: Arc<Mutex<Option<Arc<Gateway>>>> = Arc::default();
+    let (known, senders) = (gateway.clone(), Senders::default());
+    let play = script(move |received| {
+        (received.at("method") == "tools/call").then(|| {
+            let gateway = known.lock().unwrap().clone().unwrap();
+            gateway.replace(Snapshot::compile(Vec::new(), Vec::new(), GrantTable::default()).unwrap());
+            let (send, read) = tokio::sync::mpsc::unbounded_channel();
+            senders.lock().unwrap().push(send);
+            Play::Stream(read)
+        })
+    });
+    let rig = Rig::start(OPEN, true, play, Settings::default()).await;
+    *gateway.lock().unwrap() = Some(rig.gateway.clone());
+    let client = rig.client.modern("tools/call", "echo");
+    let answer = client.send(Method::POST, &call_body("echo", r#"{"text":"x"}"#)).await;
+    assert_eq!(answer.status(), 401);
 }
