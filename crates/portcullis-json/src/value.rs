@@ -258,6 +258,12 @@ impl Object {
         self
     }
 
+    /// The same object without the member `key`.
+    #[must_use]
+    pub fn without(&self, key: &str) -> Object {
+        Object { members: self.members.iter().filter(|member| member.key != key).cloned().collect() }
+    }
+
     /// An object with the same keys in the same order, and for each the value that `change` gives.
     pub fn map(&self, mut change: impl FnMut(&Member) -> Value) -> Object {
         let changed =

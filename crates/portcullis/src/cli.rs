@@ -4,9 +4,16 @@ use std::io;
 
 use clap::{Parser, Subcommand};
 
+use crate::demo::Demo;
 use crate::exit::{self, Code};
+use crate::grant::GrantCommand;
+use crate::log::LogCommand;
 use crate::output::Output;
 use crate::policy::PolicyCommand;
+use crate::reference::ConfigCommand;
+use crate::serve::Serve;
+use crate::server::ServerCommand;
+use crate::up::Up;
 
 /// The open, self-hosted policy gateway for MCP.
 ///
@@ -21,15 +28,42 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 enum Command {
-    /// Check, explain, test, format and import policies.
+    /// Start a gateway with a playground behind it, ready to be tried.
+    #[command(after_long_help = exit::TABLE)]
+    Up(Up),
+    /// Run the gateway as a configuration file says.
+    #[command(after_long_help = exit::TABLE)]
+    Serve(Serve),
+    /// Watch an agent meet the gateway, in the terminal.
+    Demo(Demo),
+    /// Add, list, show, check and remove servers.
+    #[command(subcommand, arg_required_else_help = true)]
+    Server(ServerCommand),
+    /// Create, list, rotate and revoke grants.
+    #[command(subcommand, arg_required_else_help = true)]
+    Grant(GrantCommand),
+    /// Check, explain, test, format and import policies; keep versions of them.
     #[command(subcommand, arg_required_else_help = true)]
     Policy(PolicyCommand),
+    /// Read, search, verify and export the decision log.
+    #[command(subcommand, arg_required_else_help = true)]
+    Log(LogCommand),
+    /// About the configuration file.
+    #[command(subcommand, arg_required_else_help = true)]
+    Config(ConfigCommand),
 }
 
 impl Cli {
     pub(crate) fn run(self, output: &mut Output) -> io::Result<Code> {
         match self.command {
+            Command::Up(command) => command.run(output),
+            Command::Serve(command) => command.run(output),
+            Command::Demo(command) => command.run(output),
+            Command::Server(command) => command.run(output),
+            Command::Grant(command) => command.run(output),
             Command::Policy(command) => command.run(output),
+            Command::Log(command) => command.run(output),
+            Command::Config(command) => command.run(output),
         }
     }
 }

@@ -1,10 +1,25 @@
 //! The `portcullis` command: reads the command line, runs one command, exits with its code.
 
+mod admin;
+mod agent;
 mod cli;
+mod config;
+mod demo;
 mod exit;
 mod files;
+mod grant;
+mod instance;
+mod log;
 mod output;
+mod playground;
 mod policy;
+mod quick_start;
+mod reached;
+mod reference;
+mod serve;
+mod server;
+mod telemetry;
+mod up;
 
 use clap::Parser;
 

@@ -35,6 +35,11 @@ impl Output {
         self.out.flush()
     }
 
+    /// Part of the result, not flushed.
+    pub(crate) fn bytes(&mut self, bytes: &[u8]) -> io::Result<()> {
+        self.out.write_all(bytes)
+    }
+
     /// A line about what went wrong.
     pub(crate) fn error(&mut self, text: &str) -> io::Result<()> {
         writeln!(self.error, "error: {text}")

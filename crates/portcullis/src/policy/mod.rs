@@ -1,11 +1,16 @@
 //! `portcullis policy …`: one file for each command.
 
+mod activate;
+mod add;
 mod check;
 mod explain;
 mod fmt;
 mod import;
+mod list;
 mod report;
+mod rollback;
 mod schema;
+mod show;
 mod test;
 
 use std::io;
@@ -34,6 +39,16 @@ pub(crate) enum PolicyCommand {
     /// Turn the rules of PolicyLayer's Intercept into a policy.
     #[command(after_long_help = exit::TABLE)]
     Import(import::Import),
+    /// Keep a version of a policy in the store.
+    Add(add::Add),
+    /// List the policies in the store.
+    List(list::List),
+    /// Print a policy of the store.
+    Show(show::Show),
+    /// Put a version in force.
+    Activate(activate::Activate),
+    /// Put the version in force that was so before.
+    Rollback(rollback::Rollback),
 }
 
 impl PolicyCommand {
@@ -45,6 +60,11 @@ impl PolicyCommand {
             PolicyCommand::Schema(command) => command.run(output),
             PolicyCommand::Fmt(command) => command.run(output),
             PolicyCommand::Import(command) => command.run(output),
+            PolicyCommand::Add(command) => command.run(output),
+            PolicyCommand::List(command) => command.run(output),
+            PolicyCommand::Show(command) => command.run(output),
+            PolicyCommand::Activate(command) => command.run(output),
+            PolicyCommand::Rollback(command) => command.run(output),
         }
     }
 }

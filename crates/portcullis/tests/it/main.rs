@@ -3,5 +3,10 @@
 #![expect(clippy::unwrap_used, reason = "a test fails by panicking")]
 
 mod command;
+mod commands;
+mod documents;
 mod policy_check;
 mod policy_commands;
+mod running;
+mod serve;
+mod up;

@@ -1,0 +1,75 @@
+//! A server's event stream, read event by event, bounded; each event is parsed before anybody relays it.
+
+use std::collections::VecDeque;
+
+use http_body_util::BodyExt as _;
+use hyper::body::Incoming as Incoming_;
+use portcullis_json::Limits;
+use portcullis_mcp::sse::{Event, Reader, SseLimits};
+use portcullis_mcp::{Era, Incoming, Message, Sender};
+
+use crate::stop::UpstreamFault;
+
+/// Nesting of one message.
+pub(crate) const MESSAGE_DEPTH_MAX: usize = 128;
+
+/// A stream that a server writes.
+pub(crate) struct EventSource {
+    body: Incoming_,
+    reader: Reader,
+    ready: VecDeque<Event>,
+    era: Era,
+    event_bytes_max: usize,
+}
+
+impl EventSource {
+    pub(crate) fn new(body: Incoming_, era: Era, event_bytes_max: usize) -> EventSource {
+        let limits = SseLimits { line_bytes_max: event_bytes_max + 16, event_bytes_max };
+        EventSource { body, reader: Reader::new(limits), ready: VecDeque::new(), era, event_bytes_max }
+    }
+
+    /// The next event; none at the end of the stream. Safe to drop while waiting.
+    pub(crate) async fn next(&mut self) -> Result<Option<Event>, UpstreamFault> {
+        loop {
+            if let Some(event) = self.ready.pop_front() {
+                return Ok(Some(event));
+            }
+            match self.body.frame().await {
+                None if self.reader.is_unfinished() => return Err(UpstreamFault::Broken),
+                None => return Ok(None),
+                Some(Err(_)) => return Err(UpstreamFault::Broken),
+                Some(Ok(frame)) => self.take(frame.into_data().unwrap_or_default().as_ref())?,
+            }
+        }
+    }
+
+    fn take(&mut self, bytes: &[u8]) -> Result<(), UpstreamFault> {
+        let mut events = Vec::new();
+        let read = self.reader.push(bytes, &mut events);
+        self.ready.extend(events);
+        read.map_err(|fault| match fault {
+            portcullis_mcp::sse::SseFault::NotUtf8 => UpstreamFault::NotMcp("a stream that is not UTF-8"),
+            portcullis_mcp::sse::SseFault::LineTooLong | portcullis_mcp::sse::SseFault::EventTooLarge => {
+                UpstreamFault::TooLarge
+            }
+        })
+    }
+
+    /// The message in an event; none in one that only keeps the stream going.
+    pub(crate) fn message(&self, event: &Event) -> Result<Option<Message>, UpstreamFault> {
+        if !event.is_message() {
+            return Ok(None);
+        }
+        read_message(event.data.as_bytes(), self.era, self.event_bytes_max).map(Some)
+    }
+}
+
+/// One message of a server, read as strictly as a client's.
+pub(crate) fn read_message(bytes: &[u8], era: Era, bytes_max: usize) -> Result<Message, UpstreamFault> {
+    let limits = Limits { bytes_max, depth_max: MESSAGE_DEPTH_MAX };
+    let read = Incoming::read(bytes, Sender::Server, &limits).and_then(|incoming| incoming.place(era));
+    read.map_err(|refused| {
+        tracing::warn!(reason = %refused.refusal, "a server sent something that is no message");
+        UpstreamFault::NotMcp("a message that cannot be read")
+    })
+}

@@ -1,0 +1,211 @@
+//! What a server answers, cut to what the caller may see.
+//!
+//! Lists are filtered by the same `decide` as calls, results are redacted, the server's credential is taken
+//! out, what the server asks inside a result is judged, and modern results are marked private.
+
+use portcullis_json::{Object, Value};
+use portcullis_mcp::list::{self, ListKind};
+use portcullis_mcp::result::{self, ResultKind};
+use portcullis_mcp::{Era, ErrorObject, LegacyRevision, Outcome, Subject};
+use portcullis_policy::{self as policy, Detectors, Effect, ServerRequest};
+
+use crate::approval::nobody_to_ask;
+use crate::authenticate::Caller;
+use crate::catalogue;
+use crate::decide::{allows, ask, denial};
+use crate::gateway::Gateway;
+use crate::methods::{Handling, handling};
+use crate::question::as_object_mut;
+use crate::sessions::Call;
+use crate::stop::{Stop, UpstreamFault};
+
+/// The answer to `call` as its caller may see it.
+pub(crate) fn outcome(
+    gateway: &Gateway,
+    caller: &Caller,
+    era: Era,
+    call: &Call,
+    outcome: Outcome,
+) -> Result<Outcome, Stop> {
+    match outcome {
+        Outcome::Error(error) => Ok(Outcome::Error(clean_error(caller, call.redact, error))),
+        Outcome::Result(mut result) => {
+            caller.server.scrubber.object(&mut result);
+            judge_result(gateway, caller, era, call, &mut result)?;
+            Ok(Outcome::Result(redact(call.redact, result)))
+        }
+    }
+}
+
+fn clean_error(caller: &Caller, detectors: Detectors, mut error: ErrorObject) -> ErrorObject {
+    caller.server.scrubber.text(&mut error.message);
+    if let Some(clean) = detectors.redact_text(&error.message) {
+        error.message = clean;
+    }
+    if let Some(data) = &mut error.data {
+        caller.server.scrubber.value(data);
+        detectors.redact_value(data);
+    }
+    error
+}
+
+/// Parameters of a notification on the stream of a call.
+pub(crate) fn clean_params(caller: &Caller, detectors: Detectors, params: Option<Object>) -> Option<Object> {
+    params.map(|mut params| {
+        caller.server.scrubber.object(&mut params);
+        redact(detectors, params)
+    })
+}
+
+fn redact(detectors: Detectors, object: Object) -> Object {
+    let mut value = Value::Object(object);
+    detectors.redact_value(&mut value);
+    match value {
+        Value::Object(object) => object,
+        _ => Object::new(),
+    }
+}
+
+fn judge_result(
+    gateway: &Gateway,
+    caller: &Caller,
+    era: Era,
+    call: &Call,
+    result: &mut Object,
+) -> Result<(), Stop> {
+    let kind = match era {
+        Era::Modern => {
+            ResultKind::of(result).map_err(|_| UpstreamFault::NotMcp("an unknown type of result"))?
+        }
+        Era::Legacy(_) => ResultKind::Complete,
+    };
+    match kind {
+        ResultKind::InputRequired => return judge_questions(gateway, caller, call, result),
+        ResultKind::Task if call.subject != Subject::ToolCall => {
+            return Err(UpstreamFault::NotMcp("a task that nobody asked for").into());
+        }
+        ResultKind::Task | ResultKind::Complete => {}
+    }
+    match call.subject {
+        Subject::Initialize => opened(result)?,
+        Subject::Discover => discovered(result),
+        Subject::ToolCall => note_task(gateway, caller, era, call, result)?,
+        Subject::TaskGet | Subject::TaskUpdate => judge_each(gateway, caller, result)?,
+        subject => {
+            if let Some(kind) = ListKind::of(subject) {
+                filter_list(gateway, caller, era, kind, result)?;
+            }
+        }
+    }
+    let cacheable = ListKind::of(call.subject).is_some()
+        || matches!(call.subject, Subject::Discover | Subject::ResourceRead);
+    if era.is_modern() && cacheable {
+        result::make_private(result, gateway.settings.list_ttl_ms_max);
+    }
+    Ok(())
+}
+
+/// INVARIANT: list equals call.
+fn filter_list(
+    gateway: &Gateway,
+    caller: &Caller,
+    era: Era,
+    kind: ListKind,
+    result: &mut Object,
+) -> Result<(), Stop> {
+    if kind == ListKind::Tools {
+        caller.server.catalogue.learn(&caller.server, result);
+    }
+    let filtered = list::filter(result, kind, |listed| {
+        let name = listed.identity;
+        match kind {
+            ListKind::Tools => {
+                let class = caller.server.config.classes.get(name).copied();
+                catalogue::may_show(era, listed.definition)
+                    && allows(gateway, caller, policy::Subject::List { tool: name, class })
+            }
+            ListKind::Resources | ListKind::ResourceTemplates => {
+                allows(gateway, caller, policy::Subject::Resource(name))
+            }
+            ListKind::Prompts => allows(gateway, caller, policy::Subject::Prompt(name)),
+            ListKind::Tasks => gateway.tasks.find(&caller.server, name, caller.grant_id()).is_some(),
+        }
+    });
+    filtered.map(|_| ()).map_err(|_| UpstreamFault::NotMcp("a list that cannot be read").into())
+}
+
+/// A server may only ask what `server_requests` lets it ask.
+fn judge_questions(gateway: &Gateway, caller: &Caller, call: &Call, result: &Object) -> Result<(), Stop> {
+    if !matches!(call.subject, Subject::ToolCall | Subject::PromptGet | Subject::ResourceRead) {
+        return Err(UpstreamFault::NotMcp("a question where none is allowed").into());
+    }
+    judge_each(gateway, caller, result)
+}
+
+/// The call became a task: only its grant may ask for it.
+fn note_task(gateway: &Gateway, caller: &Caller, era: Era, call: &Call, result: &Object) -> Result<(), Stop> {
+    let task = result::created_task(era, result);
+    let task = task.map_err(|_| UpstreamFault::NotMcp("a task that cannot be read"))?;
+    let Some(task) = task else {
+        return Ok(());
+    };
+    let tasks_max = gateway.settings.tasks_max;
+    let opened = gateway.tasks.open(&caller.server, task.0, caller.grant_id(), call.redact, tasks_max);
+    opened.map_err(|_| UpstreamFault::NotMcp("a task that is another caller's").into())
+}
+
+fn judge_each(gateway: &Gateway, caller: &Caller, result: &Object) -> Result<(), Stop> {
+    let questions = result::input_requests(result);
+    let questions = questions.map_err(|_| UpstreamFault::NotMcp("questions that cannot be read"))?;
+    for question in questions {
+        let kind = question_kind(question.method.subject);
+        let kind = kind.ok_or(UpstreamFault::NotMcp("a question that is not known"))?;
+        judge_question(gateway, caller, kind)?;
+    }
+    Ok(())
+}
+
+pub(crate) fn question_kind(subject: Subject) -> Option<ServerRequest> {
+    match handling(subject, portcullis_mcp::Sender::Server) {
+        Handling::Question(kind) => Some(kind),
+        _ => None,
+    }
+}
+
+/// Whether the server may ask this of the client.
+pub(crate) fn judge_question(gateway: &Gateway, caller: &Caller, kind: ServerRequest) -> Result<(), Stop> {
+    let verdict = ask(gateway, caller, policy::Subject::ServerRequest(kind));
+    match verdict.effect {
+        Effect::Allow => Ok(()),
+        Effect::Deny => Err(denial(&verdict).into()),
+        Effect::Approve => Err(nobody_to_ask(&verdict).into()),
+    }
+}
+
+/// The result of `initialize`: a revision that we speak.
+fn opened(result: &mut Object) -> Result<(), Stop> {
+    let revision = result.get("protocolVersion").and_then(Value::as_str).and_then(LegacyRevision::parse);
+    if revision.is_none() {
+        return Err(UpstreamFault::NotMcp("a revision that is not known").into());
+    }
+    carry_capabilities(result);
+    Ok(())
+}
+
+fn discovered(result: &mut Object) {
+    let known = |version: &Value| version.as_str().and_then(Era::parse).is_some();
+    if let Some(Value::Array(versions)) = result.get_mut("supportedVersions") {
+        versions.retain(known);
+    }
+    carry_capabilities(result);
+}
+
+/// Changes of lists are told by us, also when the server never tells any.
+fn carry_capabilities(result: &mut Object) {
+    let Some(capabilities) = result.get_mut("capabilities").and_then(as_object_mut) else {
+        return;
+    };
+    if let Some(tools) = capabilities.get_mut("tools").and_then(as_object_mut) {
+        tools.insert("listChanged", true.into());
+    }
+}

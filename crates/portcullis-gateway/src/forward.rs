@@ -1,0 +1,250 @@
+//! The only module that talks to servers. INVARIANT: permit required.
+//!
+//! INVARIANT: judged is sent. Body and headers are written from the message in the permit; nothing of the
+//! client's bytes, and none of its headers except trace context, gets here.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use http_body_util::{BodyExt as _, Full, Limited};
+use hyper::body::Incoming;
+use portcullis_mcp::headers::{self, ParamHeaders};
+use portcullis_mcp::{Era, Id, Message, Outcome, Response};
+use portcullis_state::log::Ending;
+use tokio::time::{Instant, timeout_at};
+
+use crate::events::{EventSource, read_message};
+use crate::gateway::Gateway;
+use crate::record::{Outgoing, OutgoingKind, Permit, Receipt};
+use crate::server::Server;
+use crate::stop::{Stop, UpstreamFault};
+
+pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
+pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
+const JSON: HeaderValue = HeaderValue::from_static("application/json");
+const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
+const BOTH: HeaderValue = HeaderValue::from_static("application/json, text/event-stream");
+/// A longer session id is nobody's.
+const SESSION_ID_BYTES_MAX: usize = 1024;
+
+/// What a server answered.
+pub(crate) struct Reply {
+    pub(crate) payload: Payload,
+    /// The session that it opened.
+    pub(crate) session: Option<String>,
+    /// Its status, for errors that pass.
+    pub(crate) status: StatusCode,
+    /// To be finished when the answer is complete.
+    pub(crate) receipt: Receipt,
+}
+
+pub(crate) enum Payload {
+    /// One response.
+    Message(Response),
+    /// A stream.
+    Stream(EventSource),
+    /// Taken without an answer.
+    Accepted,
+}
+
+/// Sends what the permit permits.
+pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Reply, Stop> {
+    let (server, outgoing, receipt) = permit.spend();
+    let deadline = Instant::now() + server.answer_timeout(&gateway.settings);
+    match exchange(gateway, &server, outgoing, deadline).await {
+        Ok((payload, session, status)) => Ok(Reply { payload, session, status, receipt }),
+        Err(fault) => {
+            tracing::warn!(server = server.name(), fault = %fault.text(), "a server failed");
+            if matches!(fault, UpstreamFault::NotMcp(_) | UpstreamFault::Status(_)) {
+                server.eras.forget();
+            }
+            receipt.finish_by(Some(&fault));
+            Err(fault.into())
+        }
+    }
+}
+
+impl Reply {
+    /// Notes in the log that the answer is complete.
+    pub(crate) fn close(self) -> (Payload, Option<String>) {
+        let ending = match &self.payload {
+            Payload::Message(Response { outcome: Outcome::Error(_), .. }) => Ending::Failed,
+            Payload::Message(_) | Payload::Stream(_) | Payload::Accepted => Ending::Answered,
+        };
+        self.receipt.finish(ending, Some(self.status.as_u16()), None);
+        (self.payload, self.session)
+    }
+}
+
+async fn exchange(
+    gateway: &Gateway,
+    server: &Server,
+    outgoing: Outgoing,
+    deadline: Instant,
+) -> Result<(Payload, Option<String>, StatusCode), UpstreamFault> {
+    let era = outgoing.place.era;
+    let in_session = outgoing.place.session.is_some();
+    let expected = expected_id(&outgoing.kind);
+    let request = build(server, outgoing)?;
+    let answered = timeout_at(deadline, gateway.upstream.request(request)).await;
+    let answer = answered.map_err(|_| UpstreamFault::TimedOut)?.map_err(|error| {
+        // The address of the server and the cause are for the operator alone.
+        tracing::warn!(server = server.name(), %error, "a request failed");
+        if error.is_connect() { UpstreamFault::Unreachable } else { UpstreamFault::Broken }
+    })?;
+    let (head, body) = answer.into_parts();
+    check_status(head.status, era, in_session)?;
+    let session = session_id(&head.headers)?;
+    let payload = match media_type(&head.headers)? {
+        _ if matches!(head.status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) => Payload::Accepted,
+        Some(Media::Events) if head.status.is_success() => {
+            Payload::Stream(EventSource::new(body, era, gateway.settings.event_bytes_max))
+        }
+        Some(Media::Json) => {
+            let bytes = collect(body, gateway.settings.result_bytes_max, deadline).await?;
+            let message = read_message(&bytes, era, gateway.settings.result_bytes_max);
+            // A page of some proxy in between is better told by its status.
+            let message = message.map_err(|fault| match head.status.is_success() {
+                true => fault,
+                false => UpstreamFault::Status(head.status.as_u16()),
+            })?;
+            Payload::Message(own_response(message, expected.as_ref())?)
+        }
+        _ if expected.is_none() && head.status.is_success() => Payload::Accepted,
+        _ if head.status.is_success() => return Err(UpstreamFault::NotMcp("neither JSON nor events")),
+        _ => return Err(UpstreamFault::Status(head.status.as_u16())),
+    };
+    Ok((payload, session, head.status))
+}
+
+fn expected_id(kind: &OutgoingKind) -> Option<Id> {
+    match kind {
+        OutgoingKind::Message { message: Message::Request(request), .. } => Some(request.id.clone()),
+        _ => None,
+    }
+}
+
+/// A response under any other id than ours is not for us.
+fn own_response(message: Message, expected: Option<&Id>) -> Result<Response, UpstreamFault> {
+    match message {
+        Message::Response(response) if response.id.is_none() || response.id.as_ref() == expected => {
+            Ok(response)
+        }
+        _ => Err(UpstreamFault::NotMcp("not the answer to this request")),
+    }
+}
+
+fn check_status(status: StatusCode, era: Era, in_session: bool) -> Result<(), UpstreamFault> {
+    match status.as_u16() {
+        300..=399 => Err(UpstreamFault::Redirect),
+        401 | 403 => Err(UpstreamFault::CredentialRefused),
+        404 if in_session && era.has_sessions() => Err(UpstreamFault::SessionGone),
+        _ => Ok(()),
+    }
+}
+
+fn session_id(headers: &HeaderMap) -> Result<Option<String>, UpstreamFault> {
+    let Some(value) = headers.get(SESSION_ID) else {
+        return Ok(None);
+    };
+    let text = value.to_str().ok().filter(|text| text.bytes().all(|byte| byte.is_ascii_graphic()));
+    let text = text.filter(|text| !text.is_empty() && text.len() <= SESSION_ID_BYTES_MAX);
+    text.map(|text| Some(text.to_owned())).ok_or(UpstreamFault::NotMcp("an illegal session id"))
+}
+
+enum Media {
+    Json,
+    Events,
+}
+
+fn media_type(headers: &HeaderMap) -> Result<Option<Media>, UpstreamFault> {
+    if headers.get(CONTENT_ENCODING).is_some_and(|encoding| encoding != "identity") {
+        return Err(UpstreamFault::NotMcp("an encoding that was not asked for"));
+    }
+    let text = headers.get(CONTENT_TYPE).and_then(|value| value.to_str().ok()).unwrap_or_default();
+    let essence = text.split(';').next().unwrap_or_default().trim();
+    Ok(match () {
+        () if essence.eq_ignore_ascii_case("application/json") => Some(Media::Json),
+        () if essence.eq_ignore_ascii_case("text/event-stream") => Some(Media::Events),
+        () => None,
+    })
+}
+
+async fn collect(body: Incoming, bytes_max: usize, deadline: Instant) -> Result<Bytes, UpstreamFault> {
+    let collected = timeout_at(deadline, Limited::new(body, bytes_max).collect()).await;
+    match collected.map_err(|_| UpstreamFault::TimedOut)? {
+        Ok(collected) => Ok(collected.to_bytes()),
+        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(UpstreamFault::TooLarge),
+        Err(_) => Err(UpstreamFault::Broken),
+    }
+}
+
+fn build(server: &Server, outgoing: Outgoing) -> Result<Request<Full<Bytes>>, UpstreamFault> {
+    let unwritable = |_| UpstreamFault::NotMcp("a header that cannot be written");
+    let (method, accept, body, extra) = match outgoing.kind {
+        OutgoingKind::Message { message, tool } => {
+            let mirrored = tool.as_ref().and_then(|tool| tool.headers.as_ref());
+            let extra = match outgoing.place.era {
+                Era::Modern => headers::for_server(&message, mirrored.unwrap_or(&ParamHeaders::default())),
+                Era::Legacy(_) => legacy_headers(&message, outgoing.place.era),
+            };
+            (Method::POST, BOTH, into_text(message), extra)
+        }
+        OutgoingKind::OpenStream { last_event_id } => {
+            let mut extra = vec![version_header(outgoing.place.era)];
+            extra.extend(last_event_id.map(|id| (LAST_EVENT_ID.to_string(), id)));
+            (Method::GET, EVENTS, String::new(), extra)
+        }
+        OutgoingKind::EndSession => {
+            (Method::DELETE, BOTH, String::new(), vec![version_header(outgoing.place.era)])
+        }
+    };
+    let mut headers = HeaderMap::new();
+    headers.insert(ACCEPT, accept);
+    if method == Method::POST {
+        headers.insert(CONTENT_TYPE, JSON);
+    }
+    for (name, value) in
+        extra.into_iter().chain(outgoing.place.session.map(|id| (SESSION_ID.to_string(), id)))
+    {
+        let name: HeaderName = name.parse().map_err(|_| UpstreamFault::NotMcp("a header name"))?;
+        headers.insert(name, HeaderValue::from_str(&value).map_err(unwritable)?);
+    }
+    headers.extend(outgoing.trace);
+    headers.extend(server.config.headers.iter().cloned());
+    let mut request = Request::new(Full::new(Bytes::from(body)));
+    *request.method_mut() = method;
+    *request.uri_mut() = server.config.url.clone();
+    *request.headers_mut() = headers;
+    Ok(request)
+}
+
+fn version_header(era: Era) -> (String, String) {
+    (PROTOCOL_VERSION.to_string(), era.as_str().to_owned())
+}
+
+/// The first request of a session has no version header yet.
+fn legacy_headers(message: &Message, era: Era) -> Vec<(String, String)> {
+    match message {
+        Message::Request(request) if request.method.name == "initialize" => Vec::new(),
+        _ => vec![version_header(era)],
+    }
+}
+
+fn into_text(message: Message) -> String {
+    match message {
+        Message::Request(request) => {
+            let id = request.id.clone();
+            request.into_text(&id)
+        }
+        Message::Notification(notification) => notification.into_text(),
+        Message::Response(response) => {
+            // A response without an id answers nothing; none of ours is without.
+            let id = response.id.clone().unwrap_or_else(|| Id::from(""));
+            response.into_text(&id)
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! The gateway as one value: what all stages share, and the one place where configuration changes.
+
+use std::collections::HashMap;
+use std::net::IpAddr;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+
+use arc_swap::ArcSwap;
+use bytes::Bytes;
+use http_body_util::Full;
+use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
+use hyper_util::client::legacy::Client;
+use hyper_util::client::legacy::connect::HttpConnector;
+use hyper_util::rt::{TokioExecutor, TokioTimer};
+use jiff::Timestamp;
+use portcullis_state::DigestKey;
+use portcullis_state::grants::GrantTable;
+use portcullis_state::log::{DecisionLog, Entry, Refusals, Strangers};
+use tokio::sync::{Semaphore, watch};
+
+use crate::metrics::Metrics;
+use crate::server::Server;
+use crate::sessions::Sessions;
+use crate::settings::milliseconds;
+use crate::snapshot::ActivePolicy;
+use crate::tasks::Tasks;
+use crate::{Ledger, Settings, Snapshot};
+
+/// Where the time comes from.
+pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// What the gateway writes to, and what it reads the time from.
+pub struct State {
+    /// The decision log.
+    pub log: Arc<DecisionLog>,
+    /// The counters of limits.
+    pub ledger: Arc<Ledger>,
+    /// Digests arguments for the log.
+    pub digest_key: DigestKey,
+    /// The clock.
+    pub clock: Clock,
+}
+
+pub(crate) type UpstreamClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+
+/// The data plane.
+pub struct Gateway {
+    pub(crate) settings: Settings,
+    pub(crate) state: State,
+    pub(crate) upstream: UpstreamClient,
+    pub(crate) sessions: Sessions,
+    pub(crate) tasks: Tasks,
+    pub(crate) metrics: Metrics,
+    pub(crate) in_flight: Arc<Semaphore>,
+    pub(crate) streams: Arc<Semaphore>,
+    live: ArcSwap<Live>,
+    changes: watch::Sender<u64>,
+    closing: AtomicBool,
+    strangers: Mutex<Strangers>,
+}
+
+/// A configuration in force, with what is known about its servers.
+pub(crate) struct Live {
+    snapshot: Arc<Snapshot>,
+    servers: HashMap<String, Arc<Server>>,
+}
+
+impl Live {
+    /// What was found out about a server that did not change is kept.
+    fn new(snapshot: Snapshot, before: Option<&Live>) -> Live {
+        let server = |name: &String, config: &Arc<_>| {
+            let kept = before.and_then(|live| live.servers.get(name));
+            let kept = kept.filter(|server| server.config.is_same_server(config));
+            kept.cloned().unwrap_or_else(|| Arc::new(Server::new(config.clone())))
+        };
+        let servers = snapshot.servers.iter().map(|(name, config)| (name.clone(), server(name, config)));
+        Live { servers: servers.collect(), snapshot: Arc::new(snapshot) }
+    }
+
+    pub(crate) fn grants(&self) -> &GrantTable {
+        &self.snapshot.grants
+    }
+
+    pub(crate) fn server(&self, name: &str) -> Option<&Arc<Server>> {
+        self.servers.get(name)
+    }
+
+    pub(crate) fn policy(&self, name: &str) -> Option<Arc<ActivePolicy>> {
+        self.snapshot.policies.get(name).cloned()
+    }
+}
+
+impl Gateway {
+    /// A gateway with this configuration. Nothing is listened to yet.
+    pub fn new(settings: Settings, state: State, snapshot: Snapshot) -> Gateway {
+        Gateway {
+            upstream: upstream_client(&settings),
+            sessions: Sessions::default(),
+            tasks: Tasks::default(),
+            metrics: Metrics::default(),
+            in_flight: Arc::new(Semaphore::new(settings.in_flight_max.min(Semaphore::MAX_PERMITS))),
+            streams: Arc::new(Semaphore::new(settings.streams_max.min(Semaphore::MAX_PERMITS))),
+            live: ArcSwap::from_pointee(Live::new(snapshot, None)),
+            changes: watch::Sender::new(0),
+            closing: AtomicBool::new(false),
+            strangers: Mutex::default(),
+            settings,
+            state,
+        }
+    }
+
+    /// Swaps the configuration: new calls see it at once, streams and sessions of grants that are gone are
+    /// closed, and clients whose list of tools changes are told.
+    pub fn replace(&self, snapshot: Snapshot) {
+        let live = Arc::new(Live::new(snapshot, Some(&self.live.load())));
+        self.live.store(live.clone());
+        let now = self.now();
+        self.sessions.retain(|session| {
+            let server = live.server(session.server.name());
+            live.grants().is_active(&session.grant, now)
+                && server.is_some_and(|server| Arc::ptr_eq(server, &session.server))
+        });
+        // Streams hear of it only now that they will see the new configuration.
+        self.changes.send_modify(|change| *change += 1);
+    }
+
+    /// The configuration in force.
+    pub fn snapshot(&self) -> Arc<Snapshot> {
+        self.live.load().snapshot.clone()
+    }
+
+    /// What `/metrics` shows.
+    pub fn metrics(&self) -> String {
+        self.metrics.text(self)
+    }
+
+    /// Writes what is only in memory to the log; `serve` does so when it stops.
+    pub fn flush(&self) {
+        let refusals = self.strangers.lock().unwrap_or_else(PoisonError::into_inner).take_all();
+        self.log_refusals(&refusals);
+    }
+
+    pub(crate) fn live(&self) -> Arc<Live> {
+        self.live.load_full()
+    }
+
+    pub(crate) fn now(&self) -> Timestamp {
+        (self.state.clock)()
+    }
+
+    /// Ends every stream that would not end by itself; for stopping.
+    pub(crate) fn close_streams(&self) {
+        self.closing.store(true, Ordering::Release);
+        self.changes.send_modify(|change| *change += 1);
+    }
+
+    pub(crate) fn is_closing(&self) -> bool {
+        self.closing.load(Ordering::Acquire)
+    }
+
+    /// Wakes at each change of the configuration, and when the gateway stops.
+    pub(crate) fn watch_changes(&self) -> watch::Receiver<u64> {
+        self.changes.subscribe()
+    }
+
+    /// Notes that somebody without a grant was refused: one record per source and second.
+    pub(crate) fn refuse_stranger(&self, source: IpAddr, reason: &'static str) {
+        let second = self.now().as_second();
+        let gathered =
+            self.strangers.lock().unwrap_or_else(PoisonError::into_inner).refuse(source, reason, second);
+        self.log_refusals(&gathered);
+    }
+
+    /// To be called about once a second, so that the last refusals do not wait for the next.
+    pub(crate) fn settle_strangers(&self) {
+        let second = self.now().as_second();
+        let gathered = self.strangers.lock().unwrap_or_else(PoisonError::into_inner).take_before(second);
+        self.log_refusals(&gathered);
+    }
+
+    fn log_refusals(&self, refusals: &[Refusals]) {
+        for refusals in refusals {
+            if let Err(fault) = self.state.log.append(self.now(), &Entry::Refusals(refusals)) {
+                tracing::error!(%fault, "refusals could not be recorded");
+            }
+        }
+    }
+}
+
+/// Connections are kept and shared; nothing is encoded, no redirect is followed, no proxy is asked.
+fn upstream_client(settings: &Settings) -> UpstreamClient {
+    let mut connector = HttpConnector::new();
+    connector.enforce_http(false);
+    connector.set_nodelay(true);
+    connector.set_connect_timeout(Some(milliseconds(settings.upstream_connect_timeout_ms)));
+    let connector = HttpsConnectorBuilder::new()
+        .with_tls_config(tls_config(settings))
+        .https_or_http()
+        .enable_http1()
+        .wrap_connector(connector);
+    Client::builder(TokioExecutor::new())
+        .pool_timer(TokioTimer::new())
+        .pool_max_idle_per_host(settings.in_flight_max)
+        .build(connector)
+}
+
+fn tls_config(settings: &Settings) -> rustls::ClientConfig {
+    let mut roots = rustls::RootCertStore::from_iter(webpki_roots::TLS_SERVER_ROOTS.iter().cloned());
+    for certificate in &settings.upstream_roots {
+        if let Err(error) = roots.add(certificate.clone()) {
+            tracing::error!(%error, "a root certificate of the settings cannot be used");
+        }
+    }
+    let provider = Arc::new(rustls::crypto::ring::default_provider());
+    let builder = rustls::ClientConfig::builder_with_provider(provider);
+    #[expect(clippy::expect_used, reason = "the provider knows the versions that rustls takes by default")]
+    let builder = builder.with_safe_default_protocol_versions().expect("known versions");
+    builder.with_root_certificates(roots).with_no_client_auth()
+}

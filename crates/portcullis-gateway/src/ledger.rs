@@ -1,0 +1,233 @@
+//! The counters of all limits, and how they come back from the log.
+//!
+//! The log is the truth: a record of an admitted call carries what it charged, and this module owns the
+//! text in which a counter is named there. The stages `decide` (looks) and `limits` (reserves) use it; the
+//! binary opens it at start and keeps snapshots of it.
+
+use std::collections::VecDeque;
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use jiff::Timestamp;
+use portcullis_json::{Decimal, Limits, Value, compact, parse};
+use portcullis_policy::{Charge, CounterKey, Counters, Limit, OverLimit, Reservation, Scope, Time, Window};
+use portcullis_state::SnapshotFault;
+use portcullis_state::log::{self, Coverage, DecisionLog, Movement, ReplayFault, Replayed};
+
+/// A call that never left is known within this many records of its decision.
+const GIVE_BACK_DISTANCE_MAX: usize = 100_000;
+
+/// The counters, shared.
+pub struct Ledger {
+    counters: RwLock<Counters>,
+    /// What was charged before is not known.
+    known_since: Option<Timestamp>,
+}
+
+/// The counters could not be brought back.
+#[derive(Debug, thiserror::Error)]
+pub enum LedgerFault {
+    /// The log could not be replayed.
+    #[error(transparent)]
+    Replay(#[from] ReplayFault),
+    /// The snapshot is of a form that this version does not know.
+    #[error("the counters' snapshot cannot be read by this version; use the version that wrote it")]
+    Snapshot,
+    /// A record names a counter in a way that this version does not know.
+    #[error("record {0} of the decision log names a counter that this version cannot read")]
+    Counter(u64),
+}
+
+impl Ledger {
+    /// Counters that nothing was ever charged to.
+    pub fn empty() -> Ledger {
+        Ledger { counters: RwLock::default(), known_since: None }
+    }
+
+    /// The counters as of the last record of the log. To be called once, at start.
+    pub fn from_log(log: &DecisionLog) -> Result<Ledger, LedgerFault> {
+        let (snapshot, coverage, replay) = log.replay()?;
+        let counters = match &snapshot {
+            Some(snapshot) => restore(&snapshot.payload).ok_or(LedgerFault::Snapshot)?,
+            None => Counters::new(),
+        };
+        let mut rebuilt = Rebuild { counters, recent: VecDeque::new() };
+        for record in replay {
+            rebuilt.take(record?)?;
+        }
+        let known_since = match coverage {
+            Coverage::Since { time, .. } => Some(time),
+            Coverage::Complete => None,
+        };
+        Ok(Ledger { counters: RwLock::new(rebuilt.counters), known_since })
+    }
+
+    /// Keeps the counters as of now beside the log.
+    ///
+    /// A call that is just between its reservation and its record counts twice after a restart: never too
+    /// little.
+    pub fn save(&self, log: &DecisionLog) -> Result<(), SnapshotFault> {
+        let (position, payload) = {
+            let counters = self.read();
+            (log.position(), counters.snapshot())
+        };
+        log.write_snapshot(position, compact(&payload).as_bytes())
+    }
+
+    /// The counters, to be looked at.
+    pub(crate) fn read(&self) -> RwLockReadGuard<'_, Counters> {
+        self.counters.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The counters, to be changed.
+    pub(crate) fn write(&self) -> RwLockWriteGuard<'_, Counters> {
+        self.counters.write().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// What counts in the sliding window of so many seconds; for showing.
+    pub fn total(&self, key: &CounterKey, window_seconds: u64, now: Timestamp) -> Decimal {
+        self.read().total(key, &Window::Sliding { seconds: window_seconds }, time(now))
+    }
+
+    /// The first charge whose window reaches back to before anything is known.
+    pub(crate) fn unknown<'a>(&self, charges: &'a [Charge], now: Timestamp) -> Option<&'a Charge> {
+        let since = self.known_since?;
+        charges.iter().find(|charge| {
+            let seconds = i64::try_from(window_seconds(&charge.limit.window)).unwrap_or(i64::MAX);
+            now.as_second().saturating_sub(seconds) <= since.as_second()
+        })
+    }
+
+    /// Takes all charges, or none.
+    pub(crate) fn reserve(&self, charges: &[Charge], now: Timestamp) -> Result<Reservation, OverLimit> {
+        self.write().reserve(charges, time(now))
+    }
+
+    /// Takes all charges, fitting or not: shadow mode.
+    pub(crate) fn record(&self, charges: &[Charge], now: Timestamp) -> Reservation {
+        self.write().record(charges, time(now))
+    }
+
+    pub(crate) fn give_back(&self, reservation: Reservation) {
+        self.write().give_back(reservation);
+    }
+}
+
+pub(crate) fn time(at: Timestamp) -> Time {
+    Time::from_microseconds(at.as_microsecond())
+}
+
+/// Charges as the log has them.
+pub(crate) fn for_log(charges: &[Charge]) -> Vec<log::Charge> {
+    let charge = |charge: &Charge| log::Charge {
+        counter: counter_text(&charge.key),
+        amount: charge.amount.canonical(),
+        window_seconds: window_seconds(&charge.limit.window),
+    };
+    charges.iter().map(charge).collect()
+}
+
+/// Never too short: a calendar unit counts with a day of clock changes.
+fn window_seconds(window: &Window) -> u64 {
+    match window {
+        Window::Sliding { seconds } => *seconds,
+        Window::Calendar { unit, .. } => unit.sliding_seconds() + 86_400,
+    }
+}
+
+/// A counter's name in the log: a JSON array, so that no name can run into the next.
+fn counter_text(key: &CounterKey) -> String {
+    let mut parts = vec![key.policy.as_str(), key.counter.as_str()];
+    match &key.scope {
+        Scope::Grant(grant) => parts.extend(["grant", grant]),
+        Scope::Session(grant, session) => parts.extend(["session", grant, session]),
+        Scope::Server(server) => parts.extend(["server", server]),
+        Scope::Global => parts.push("global"),
+    }
+    compact(&Value::Array(parts.into_iter().map(Value::from).collect()))
+}
+
+fn counter_key(text: &str) -> Option<CounterKey> {
+    let value = parse(text.as_bytes(), &Limits::document()).ok()?;
+    let parts: Vec<&str> = value.as_array()?.iter().filter_map(Value::as_str).collect();
+    let (policy, counter, scope) = match parts.as_slice() {
+        [policy, counter, "grant", grant] => (policy, counter, Scope::Grant((*grant).to_owned())),
+        [policy, counter, "session", grant, session] => {
+            (policy, counter, Scope::Session((*grant).to_owned(), (*session).to_owned()))
+        }
+        [policy, counter, "server", server] => (policy, counter, Scope::Server((*server).to_owned())),
+        [policy, counter, "global"] => (policy, counter, Scope::Global),
+        _ => return None,
+    };
+    Some(CounterKey { policy: (*policy).to_owned(), counter: (*counter).to_owned(), scope })
+}
+
+fn restore(payload: &[u8]) -> Option<Counters> {
+    let limits = Limits { bytes_max: payload.len(), ..Limits::document() };
+    Counters::restore(&parse(payload, &limits).ok()?).ok()
+}
+
+/// Counters while the log is read.
+struct Rebuild {
+    counters: Counters,
+    /// What was reserved lately, by the decision's number.
+    recent: VecDeque<(u64, Reservation)>,
+}
+
+impl Rebuild {
+    fn take(&mut self, record: Replayed) -> Result<(), LedgerFault> {
+        match record.movement {
+            Movement::Charged if record.charges.is_empty() => {}
+            Movement::Charged => {
+                let charges: Option<Vec<Charge>> = record.charges.iter().map(charge_again).collect();
+                let charges = charges.ok_or(LedgerFault::Counter(record.sequence))?;
+                let reservation = self.counters.record(&charges, time(record.time));
+                self.recent.push_back((record.sequence, reservation));
+                if self.recent.len() > GIVE_BACK_DISTANCE_MAX {
+                    self.recent.pop_front();
+                }
+            }
+            Movement::GivenBack { decision } if !record.charges.is_empty() => {
+                // One that is not found was charged before the snapshot: it stays spent.
+                let found = self.recent.binary_search_by_key(&decision, |(sequence, _)| *sequence);
+                let found = found.ok().and_then(|index| self.recent.remove(index));
+                if let Some((_, reservation)) = found {
+                    self.counters.give_back(reservation);
+                }
+            }
+            Movement::GivenBack { .. } => {}
+        }
+        Ok(())
+    }
+}
+
+fn charge_again(charge: &log::Charge) -> Option<Charge> {
+    let amount: Decimal = charge.amount.parse().ok()?;
+    let limit = Limit {
+        pointer: "".into(),
+        window: Window::Sliding { seconds: charge.window_seconds },
+        max: Decimal::ZERO,
+        on_deny: None,
+        sentence: String::new(),
+    };
+    Some(Charge { key: counter_key(&charge.counter)?, amount, limit: Arc::new(limit) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_counter_is_read_back_from_its_text() {
+        let scopes = [
+            Scope::Grant("g".into()),
+            Scope::Session("g".into(), "s\"]".into()),
+            Scope::Server("x".into()),
+            Scope::Global,
+        ];
+        for scope in scopes {
+            let key = CounterKey { policy: "p\",\"".into(), counter: "c".into(), scope };
+            assert_eq!(counter_key(&counter_text(&key)), Some(key));
+        }
+        assert_eq!(counter_key("[\"a\"]"), None);
+    }
+}

@@ -1,0 +1,46 @@
+//! The data plane: an agent's client talks to this, and nothing reaches a server without a verdict.
+//!
+//! [`Gateway`] is the whole of it: [`Settings`] bound it, a [`Snapshot`] configures it, [`State`] is what it
+//! writes to. [`serve`] answers on a socket until told to stop. Start reading at `pipeline.rs`.
+//!
+//! HTTP/1.1 only, on both sides. This crate knows nothing of the console, of files or of commands.
+
+mod listener;
+mod pipeline;
+
+// The stages, in their order.
+mod approval;
+mod authenticate;
+mod decide;
+mod filter;
+mod forward;
+mod limits;
+mod methods;
+mod parse;
+mod question;
+mod record;
+mod relay;
+mod respond;
+
+// What they share.
+mod body;
+mod catalogue;
+mod events;
+mod gateway;
+mod ledger;
+mod metrics;
+mod own;
+mod probe;
+mod scrub;
+mod server;
+mod sessions;
+mod settings;
+mod snapshot;
+mod stop;
+mod tasks;
+
+pub use gateway::{Clock, Gateway, State};
+pub use ledger::{Ledger, LedgerFault};
+pub use listener::serve;
+pub use settings::{Settings, UPSTREAM_ANSWER_TIMEOUT_MS_CAP};
+pub use snapshot::{ActivePolicy, EraSetting, SERVERS_MAX, ServerSpec, Snapshot, SnapshotFault};

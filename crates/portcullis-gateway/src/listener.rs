@@ -1,0 +1,175 @@
+//! The listener: sockets to exchanges, with bounds on connections, heads and time.
+
+use std::convert::Infallible;
+use std::future::Future;
+use std::io;
+use std::net::{IpAddr, SocketAddr};
+use std::pin::pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Method, Request, Response};
+use hyper::body::Incoming;
+use hyper::server::conn::http1;
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
+use tokio_rustls::TlsAcceptor;
+
+use crate::Gateway;
+use crate::authenticate::check_source;
+use crate::body::Body;
+use crate::pipeline;
+use crate::record::Trail;
+use crate::respond;
+use crate::settings::milliseconds;
+use crate::stop::ClientFault;
+
+/// After an accept failed (no descriptors left, mostly) it is not tried again at once.
+const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
+/// How often refusals of strangers are written.
+const STRANGERS_INTERVAL: Duration = Duration::from_secs(1);
+
+/// Answers on `listener` until `shutdown` resolves; then takes nothing new, lets open calls finish within
+/// `drain_timeout_ms`, and returns.
+///
+/// A gateway that has stopped is not served again: its streams stay closed.
+///
+/// With `tls` the sockets speak TLS; whoever binds a socket that is not loopback decides whether they must.
+pub async fn serve(
+    listener: TcpListener,
+    tls: Option<Arc<rustls::ServerConfig>>,
+    gateway: Arc<Gateway>,
+    shutdown: impl Future<Output = ()>,
+) -> io::Result<()> {
+    let connections = Arc::new(Semaphore::new(gateway.settings.connections_max.min(Semaphore::MAX_PERMITS)));
+    let (stop, stopping) = watch::channel(false);
+    let door = Door { gateway: gateway.clone(), tls: tls.map(TlsAcceptor::from), stopping };
+    let mut shutdown = pin!(shutdown);
+    let mut tick = tokio::time::interval(STRANGERS_INTERVAL);
+    loop {
+        tokio::select! {
+            () = &mut shutdown => break,
+            _ = tick.tick() => gateway.settle_strangers(),
+            accepted = accept(&listener, &connections) => match accepted {
+                Ok((socket, peer, permit)) => {
+                    tokio::spawn(door.clone().connection(socket, peer, permit));
+                }
+                Err(error) => {
+                    tracing::warn!(%error, "a connection could not be accepted");
+                    tokio::time::sleep(ACCEPT_PAUSE).await;
+                }
+            },
+        }
+    }
+    drop(listener);
+    let _ = stop.send(true);
+    gateway.close_streams();
+    drop(door);
+    drain(&gateway, &connections).await;
+    gateway.flush();
+    Ok(())
+}
+
+async fn accept(
+    listener: &TcpListener,
+    connections: &Arc<Semaphore>,
+) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+    let permit = connections.clone().acquire_owned().await.map_err(io::Error::other)?;
+    let (socket, peer) = listener.accept().await?;
+    socket.set_nodelay(true)?;
+    Ok((socket, peer, permit))
+}
+
+/// Waits until every connection is done, or time is up.
+async fn drain(gateway: &Gateway, connections: &Arc<Semaphore>) {
+    let all = u32::try_from(gateway.settings.connections_max).unwrap_or(u32::MAX);
+    let patience = milliseconds(gateway.settings.drain_timeout_ms);
+    if tokio::time::timeout(patience, connections.acquire_many(all)).await.is_err() {
+        tracing::warn!("connections were still open when the time to drain was over");
+    }
+}
+
+/// What each connection needs.
+#[derive(Clone)]
+struct Door {
+    gateway: Arc<Gateway>,
+    tls: Option<TlsAcceptor>,
+    stopping: watch::Receiver<bool>,
+}
+
+impl Door {
+    async fn connection(self, socket: TcpStream, peer: SocketAddr, _permit: OwnedSemaphorePermit) {
+        let patience = milliseconds(self.gateway.settings.head_timeout_ms);
+        match self.tls.clone() {
+            None => self.serve(socket, peer).await,
+            Some(acceptor) => match tokio::time::timeout(patience, acceptor.accept(socket)).await {
+                Ok(Ok(socket)) => self.serve(socket, peer).await,
+                Ok(Err(error)) => tracing::debug!(%peer, %error, "a TLS handshake failed"),
+                Err(_) => tracing::debug!(%peer, "a TLS handshake took too long"),
+            },
+        }
+    }
+
+    async fn serve(mut self, socket: impl AsyncRead + AsyncWrite + Unpin, peer: SocketAddr) {
+        let gateway = self.gateway.clone();
+        let service = service_fn(move |request| {
+            let gateway = gateway.clone();
+            async move { Ok::<_, Infallible>(route(&gateway, peer.ip(), request).await) }
+        });
+        let connection = http1::Builder::new()
+            .timer(TokioTimer::new())
+            .header_read_timeout(milliseconds(self.gateway.settings.head_timeout_ms))
+            .max_buf_size(self.gateway.settings.head_bytes_max.max(8 << 10))
+            .serve_connection(TokioIo::new(socket), service);
+        let mut connection = pin!(connection);
+        let ended = tokio::select! {
+            ended = connection.as_mut() => ended,
+            () = stop_wanted(&mut self.stopping) => {
+                connection.as_mut().graceful_shutdown();
+                connection.await
+            }
+        };
+        if let Err(error) = ended {
+            tracing::debug!(%peer, %error, "a connection ended badly");
+        }
+    }
+}
+
+async fn stop_wanted(stopping: &mut watch::Receiver<bool>) {
+    // That nobody can say it any more means the same.
+    let _ = stopping.wait_for(|stopping| *stopping).await;
+}
+
+async fn route(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>) -> Response<Body> {
+    let path = request.uri().path().to_owned();
+    if let Some(server) = path.strip_prefix("/mcp/") {
+        return pipeline::handle(gateway, peer, server, request).await;
+    }
+    let page = match path.as_str() {
+        "/healthz" => Some((true, "ok\n".to_owned())),
+        "/readyz" => Some(ready(gateway)),
+        // It names servers and rules: not for a page in somebody's browser.
+        "/metrics" => match check_source(&gateway.settings, request.uri(), request.headers()) {
+            Ok(()) => Some((true, gateway.metrics())),
+            Err(stop) => return respond::stop(&stop, &Trail::default()),
+        },
+        _ => None,
+    };
+    let fault = match page {
+        Some((healthy, text)) if request.method() == Method::GET => return respond::page(healthy, text),
+        Some(_) => ClientFault::WrongVerb("GET"),
+        None => ClientFault::NotFound,
+    };
+    respond::stop(&fault.into(), &Trail::default())
+}
+
+/// Ready means that calls can be recorded: nothing is let through otherwise.
+fn ready(gateway: &Gateway) -> (bool, String) {
+    match gateway.state.log.health().failure {
+        None => (true, "ready\n".to_owned()),
+        Some(_) => (false, "the decision log cannot be written\n".to_owned()),
+    }
+}

@@ -1,0 +1,187 @@
+//! Bytes to one message of one era; headers and body agree. Nothing is judged yet.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::HeaderMap;
+use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
+use http_body_util::{BodyExt as _, Limited};
+use hyper::body::Incoming as IncomingBody;
+use portcullis_json::Limits;
+use portcullis_mcp::headers::{ParamPolicy, compare};
+use portcullis_mcp::params::RequestParams;
+use portcullis_mcp::{Claim, Era, Incoming, LegacyRevision, Message, Refusal, Sender, meta};
+
+use crate::authenticate::Caller;
+use crate::events::MESSAGE_DEPTH_MAX;
+use crate::forward::{PROTOCOL_VERSION, SESSION_ID};
+use crate::gateway::Gateway;
+use crate::record::Trail;
+use crate::sessions::Session;
+use crate::settings::milliseconds;
+use crate::stop::{ClientFault, Stop};
+
+/// A message with its era.
+pub(crate) struct Parsed {
+    pub(crate) era: Era,
+    pub(crate) message: Message,
+}
+
+/// The whole body, within bounds of size and time.
+pub(crate) async fn read_body(gateway: &Gateway, body: IncomingBody) -> Result<Bytes, Stop> {
+    let bounded = Limited::new(body, gateway.settings.body_bytes_max).collect();
+    let patience = milliseconds(gateway.settings.body_timeout_ms);
+    match tokio::time::timeout(patience, bounded).await {
+        Err(_) => Err(ClientFault::BodyTooSlow.into()),
+        Ok(Ok(collected)) => Ok(collected.to_bytes()),
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
+            Err(ClientFault::BodyTooLarge.into())
+        }
+        Ok(Err(_)) => Err(ClientFault::BodyBroken.into()),
+    }
+}
+
+/// Reads the message, finds its era and session, and compares the headers with it.
+pub(crate) fn parse(
+    gateway: &Gateway,
+    caller: &mut Caller,
+    headers: &HeaderMap,
+    bytes: &[u8],
+    trail: &mut Trail,
+) -> Result<Parsed, Stop> {
+    check_media(headers)?;
+    let said = revision_header(headers)?;
+    trail.era = said;
+    let limits = Limits { bytes_max: gateway.settings.body_bytes_max, depth_max: MESSAGE_DEPTH_MAX };
+    let refused = |trail: &mut Trail, refused: portcullis_mcp::Refused| {
+        trail.id = refused.id;
+        Stop::from(refused.refusal)
+    };
+    let incoming = Incoming::read(bytes, Sender::Client, &limits).map_err(|r| refused(trail, r))?;
+    trail.id = incoming.request_id().cloned();
+    let claim = incoming.claim().map_err(|r| refused(trail, r))?;
+    let era = era_of(gateway, caller, headers, claim, said)?;
+    trail.era = Some(era);
+    trail.session = caller.session.as_ref().map(|session| session.id.clone());
+    let message = incoming.place(era).map_err(|r| refused(trail, r))?;
+    if era.is_modern() {
+        compare_headers(headers, &message, ParamPolicy::NotCompared)?;
+    }
+    caller.client = client_name(&message, caller.session.as_ref());
+    Ok(Parsed { era, message })
+}
+
+/// Whether the headers repeat the message.
+pub(crate) fn compare_headers(
+    headers: &HeaderMap,
+    message: &Message,
+    mirrored: ParamPolicy<'_>,
+) -> Result<(), Stop> {
+    let pairs: Vec<(&str, &[u8])> =
+        headers.iter().map(|(name, value)| (name.as_str(), value.as_bytes())).collect();
+    compare(&pairs, message, mirrored).map_err(|mismatch| Refusal::Headers(mismatch).into())
+}
+
+fn check_media(headers: &HeaderMap) -> Result<(), Stop> {
+    let mut types = headers.get_all(CONTENT_TYPE).iter();
+    let is_json = match (types.next(), types.next()) {
+        (Some(only), None) => {
+            only.to_str().is_ok_and(|text| essence(text).eq_ignore_ascii_case("application/json"))
+        }
+        _ => false,
+    };
+    if !is_json || headers.contains_key(CONTENT_ENCODING) {
+        return Err(ClientFault::WrongMediaType.into());
+    }
+    match accepts(headers, &["application/json", "text/event-stream"]) {
+        true => Ok(()),
+        false => Err(ClientFault::NotAcceptable.into()),
+    }
+}
+
+/// Whether the client takes all of these; without the header it takes anything.
+pub(crate) fn accepts(headers: &HeaderMap, wanted: &[&str]) -> bool {
+    if !headers.contains_key(ACCEPT) {
+        return true;
+    }
+    let lines = headers.get_all(ACCEPT).iter().filter_map(|value| value.to_str().ok());
+    let ranges: Vec<&str> = lines.flat_map(|line| line.split(',')).map(essence).collect();
+    let takes = |media: &str| {
+        let family = media.split('/').next().unwrap_or_default();
+        ranges.iter().any(|range| {
+            *range == "*/*"
+                || range.eq_ignore_ascii_case(media)
+                || range.strip_suffix("/*").is_some_and(|prefix| prefix.eq_ignore_ascii_case(family))
+        })
+    };
+    wanted.iter().all(|media| takes(media))
+}
+
+fn essence(text: &str) -> &str {
+    text.split(';').next().unwrap_or_default().trim()
+}
+
+/// What `MCP-Protocol-Version` says, if it is there.
+pub(crate) fn revision_header(headers: &HeaderMap) -> Result<Option<Era>, Stop> {
+    let mut values = headers.get_all(PROTOCOL_VERSION).iter();
+    match (values.next(), values.next()) {
+        (None, _) => Ok(None),
+        (Some(value), None) => match value.to_str().ok().map(Era::parse) {
+            Some(Some(era)) => Ok(Some(era)),
+            _ => Err(Refusal::UnsupportedRevision(None).into()),
+        },
+        (Some(_), Some(_)) => Err(ClientFault::WrongRevisionHeader.into()),
+    }
+}
+
+fn era_of(
+    gateway: &Gateway,
+    caller: &mut Caller,
+    headers: &HeaderMap,
+    claim: Claim,
+    said: Option<Era>,
+) -> Result<Era, Stop> {
+    match (claim, said) {
+        (Claim::Modern, _) | (Claim::Unsaid, Some(Era::Modern)) => Ok(Era::Modern),
+        (Claim::Initialize, Some(Era::Modern)) => Err(ClientFault::WrongRevisionHeader.into()),
+        (Claim::Initialize, _) => Ok(Era::Legacy(LegacyRevision::NEWEST)),
+        (Claim::Unsaid, _) => {
+            let session = find_session(gateway, caller, headers)?;
+            let era = Era::Legacy(session.revision);
+            caller.session = Some(session);
+            Ok(era)
+        }
+    }
+}
+
+/// The session that the header names, if it is this caller's.
+pub(crate) fn find_session(
+    gateway: &Gateway,
+    caller: &Caller,
+    headers: &HeaderMap,
+) -> Result<Arc<Session>, Stop> {
+    let mut ids = headers.get_all(SESSION_ID).iter();
+    let id = match (ids.next(), ids.next()) {
+        (Some(id), None) => id.to_str().map_err(|_| ClientFault::SessionUnknown)?,
+        (None, _) => return Err(ClientFault::SessionMissing.into()),
+        (Some(_), Some(_)) => return Err(ClientFault::SessionUnknown.into()),
+    };
+    let idle_ms = gateway.settings.session_idle_timeout_ms;
+    let found = gateway.sessions.find(id, caller.grant_id(), &caller.server, idle_ms, caller.now);
+    found.ok_or_else(|| ClientFault::SessionUnknown.into())
+}
+
+/// What the client calls itself: to show and to log, and for policies that ask.
+fn client_name(message: &Message, session: Option<&Arc<Session>>) -> Option<String> {
+    if let Some(session) = session {
+        return session.client.clone();
+    }
+    let Message::Request(request) = message else {
+        return None;
+    };
+    let info = match request.view() {
+        Ok(Some(RequestParams::Initialize(initialize))) => Some(initialize.client_info),
+        _ => meta::ModernMeta::read(request.params.as_ref()).ok().and_then(|meta| meta.client_info),
+    };
+    info?.get("name")?.as_str().map(str::to_owned)
+}

@@ -1,0 +1,256 @@
+//! Streams: a server's events to a client, each parsed, judged and written anew.
+//!
+//! One task per stream. It ends when the server ends, the client goes, the grant ends, the answer has come
+//! or time is up. In the modern era the end of this task closes the connection to the server, and that
+//! cancels the request.
+
+mod lifetime;
+mod messages;
+
+pub(crate) use messages::wants_tools;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use bytes::Bytes;
+use portcullis_mcp::sse::{self, Event};
+use portcullis_mcp::{Era, Id};
+use portcullis_policy::Detectors;
+use portcullis_state::log::Ending;
+use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::time::{Instant, sleep_until};
+
+use crate::authenticate::Caller;
+use crate::events::EventSource;
+use crate::gateway::Gateway;
+use crate::own;
+use crate::record::Receipt;
+use crate::respond;
+use crate::sessions::Call;
+use crate::settings::milliseconds;
+use crate::stop::{ClientFault, GatewayFault, Stop, UpstreamFault};
+use lifetime::Lifetime;
+
+/// What a stream is for.
+pub(crate) enum Purpose {
+    /// The answer to one request, and what belongs to it.
+    Call(Call),
+    /// A modern subscription, until somebody ends it; whether it wants to hear of changed tools.
+    Listen(Call, bool),
+    /// The stream of a legacy session.
+    Session,
+}
+
+impl Purpose {
+    fn call(&self) -> Option<&Call> {
+        match self {
+            Purpose::Call(call) | Purpose::Listen(call, _) => Some(call),
+            Purpose::Session => None,
+        }
+    }
+
+    fn redact(&self) -> Detectors {
+        self.call().map_or_else(Detectors::default, |call| call.redact)
+    }
+
+    fn ends_by_itself(&self) -> bool {
+        matches!(self, Purpose::Call(_))
+    }
+}
+
+/// A stream being relayed.
+pub(crate) struct Relay {
+    gateway: Arc<Gateway>,
+    caller: Caller,
+    era: Era,
+    purpose: Purpose,
+    out: mpsc::Sender<Bytes>,
+    lifetime: Lifetime,
+}
+
+/// Why a stream ended.
+enum End {
+    /// The answer was given, or the server is done.
+    Done,
+    ClientGone,
+    GrantGone,
+    Failed(UpstreamFault),
+}
+
+/// Starts relaying; gives what the client reads. `source`: none for a stream that only we write to.
+pub(crate) fn start(
+    gateway: &Arc<Gateway>,
+    caller: Caller,
+    era: Era,
+    purpose: Purpose,
+    source: Option<EventSource>,
+    receipt: Option<Receipt>,
+) -> Result<mpsc::Receiver<Bytes>, Stop> {
+    let permit = gateway.streams.clone().try_acquire_owned();
+    let permit = permit.map_err(|_| GatewayFault::Full("streams"))?;
+    let (out, read) = mpsc::channel(gateway.settings.stream_events_max.max(1));
+    let lifetime = Lifetime::new(gateway, &caller);
+    // From here on every change is heard; one that came just before is seen now.
+    let caller = caller.again(gateway).ok_or(ClientFault::Unauthenticated)?;
+    let relay = Relay { gateway: gateway.clone(), caller, era, purpose, out, lifetime };
+    tokio::spawn(relay.run(source, receipt, permit));
+    Ok(read)
+}
+
+impl Relay {
+    async fn run(
+        mut self,
+        source: Option<EventSource>,
+        receipt: Option<Receipt>,
+        _permit: OwnedSemaphorePermit,
+    ) {
+        // The events of a session's stream begin when they do; the client wants to know that it is open.
+        let _ = self.send_text(sse::comment().to_owned()).await;
+        let end = self.pump(source).await;
+        if let Some(receipt) = receipt {
+            match &end {
+                End::Done => receipt.finish(Ending::Answered, None, None),
+                End::ClientGone => drop(receipt),
+                End::GrantGone => receipt.finish(Ending::Cancelled, None, Some("the grant ended")),
+                End::Failed(fault) => receipt.finish_by(Some(fault)),
+            }
+        }
+        self.cancel_at_server(&end);
+        self.say_goodbye(end).await;
+    }
+
+    /// In the legacy era closing the connection does not cancel: a call that we give up must be told so.
+    fn cancel_at_server(&self, end: &End) {
+        let given_up = matches!(end, End::GrantGone | End::Failed(UpstreamFault::TimedOut));
+        if let (true, Purpose::Call(call), Some(session)) = (given_up, &self.purpose, &self.caller.session) {
+            own::cancel(&self.gateway, session.clone(), call.our_id.clone());
+        }
+    }
+
+    async fn pump(&mut self, mut source: Option<EventSource>) -> End {
+        let started = Instant::now();
+        let ceiling = started + milliseconds(self.gateway.settings.call_timeout_ms);
+        let silence = self.caller.server.answer_timeout(&self.gateway.settings);
+        let keep_alive = milliseconds(self.gateway.settings.keep_alive_ms.max(1));
+        let mut last_event = started;
+        let mut next_comment = started + keep_alive;
+        loop {
+            let deadline = self.deadline(last_event, silence, ceiling);
+            tokio::select! {
+                event = next_event(&mut source) => match event {
+                    Ok(Some(event)) => {
+                        last_event = Instant::now();
+                        let relayed = match &source {
+                            Some(source) => self.relay(source, event).await,
+                            None => Ok(false),
+                        };
+                        match relayed {
+                            Ok(false) => {}
+                            Ok(true) => return End::Done,
+                            Err(end) => return end,
+                        }
+                    }
+                    // A session's stream outlives the server's: we still have something to say on it.
+                    Ok(None) if matches!(self.purpose, Purpose::Session) => source = None,
+                    Err(fault) if matches!(self.purpose, Purpose::Session) => {
+                        tracing::info!(fault = %fault.text(), "the stream of a session broke");
+                        source = None;
+                    }
+                    Ok(None) => return self.ended_early(),
+                    Err(fault) => return End::Failed(fault),
+                },
+                () = self.out.closed() => return End::ClientGone,
+                changed = self.lifetime.changed() => match changed {
+                    None => return End::GrantGone,
+                    Some(_) if self.gateway.is_closing() && !self.purpose.ends_by_itself() => return End::Done,
+                    Some(caller) => if self.changed(caller).await.is_err() { return End::ClientGone },
+                },
+                () = sleep_until(deadline), if self.purpose.ends_by_itself() => {
+                    let waits_for_client = self.caller.session.as_ref().is_some_and(|s| s.has_questions());
+                    if !waits_for_client || Instant::now() >= ceiling {
+                        return End::Failed(UpstreamFault::TimedOut);
+                    }
+                    last_event = Instant::now();
+                }
+                () = sleep_until(next_comment) => {
+                    next_comment = Instant::now() + keep_alive;
+                    if self.send_text(sse::comment().to_owned()).await.is_err() {
+                        return End::ClientGone;
+                    }
+                }
+            }
+        }
+    }
+
+    fn deadline(&self, last_event: Instant, silence: Duration, ceiling: Instant) -> Instant {
+        (last_event + silence).min(ceiling)
+    }
+
+    /// A legacy server may close a stream and go on with it when the client comes back for the rest.
+    fn ended_early(&self) -> End {
+        match (&self.purpose, self.era) {
+            (Purpose::Listen(..), _) => End::Done,
+            (Purpose::Call(call), Era::Legacy(_)) if self.is_open(&call.our_id) => {
+                End::Failed(UpstreamFault::Broken)
+            }
+            _ => End::Failed(UpstreamFault::NotMcp("the stream ended without an answer")),
+        }
+    }
+
+    fn is_open(&self, our_id: &Id) -> bool {
+        let call = self.caller.session.as_ref().and_then(|session| session.close_call(our_id));
+        match (call, &self.caller.session) {
+            (Some(call), Some(session)) => {
+                session.open_call(call, self.gateway.settings.session_calls_max);
+                true
+            }
+            _ => false,
+        }
+    }
+
+    /// What the client still has to hear. After this the stream is closed.
+    async fn say_goodbye(&self, end: End) {
+        let stop = match end {
+            End::Done | End::ClientGone => return,
+            // A legacy client comes back for the rest, with the id of the last event.
+            End::Failed(UpstreamFault::Broken) if self.era.has_sessions() => return,
+            End::Failed(fault) => Stop::Upstream(fault),
+            End::GrantGone => Stop::Client(ClientFault::Unauthenticated),
+        };
+        if let Purpose::Call(call) = &self.purpose {
+            let _ = self.send_message(respond::error_text(Some(&call.client_id), &stop), None).await;
+        }
+    }
+
+    /// The configuration changed under us.
+    async fn changed(&mut self, caller: Caller) -> Result<(), ()> {
+        let tell = self.lifetime.sees_other_tools(&self.gateway, &caller);
+        self.caller = caller;
+        match tell {
+            true => self.tell_tools_changed().await,
+            false => Ok(()),
+        }
+    }
+
+    pub(super) async fn send_message(&self, text: String, event: Option<Event>) -> Result<(), ()> {
+        // Event ids are the server's, for coming back to it; a modern stream has none.
+        let event = event.filter(|_| self.era.has_sessions()).unwrap_or_default();
+        let event = Event { id: event.id, retry_ms: event.retry_ms, ..Event::message(text) };
+        match sse::write_event(&event) {
+            Ok(text) => self.send_text(text).await,
+            Err(_) => Err(()),
+        }
+    }
+
+    async fn send_text(&self, text: String) -> Result<(), ()> {
+        let patience = milliseconds(self.gateway.settings.write_stall_timeout_ms);
+        self.out.send_timeout(Bytes::from(text), patience).await.map_err(|_| ())
+    }
+}
+
+async fn next_event(source: &mut Option<EventSource>) -> Result<Option<Event>, UpstreamFault> {
+    match source {
+        Some(source) => source.next().await,
+        None => std::future::pending().await,
+    }
+}

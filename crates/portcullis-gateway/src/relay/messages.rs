@@ -1,0 +1,232 @@
+//! One event of a server: what it is, whether the client may have it, how it reads for the client.
+
+use portcullis_json::Object;
+use portcullis_mcp::params::{Listen, NotificationParams};
+use portcullis_mcp::sse::Event;
+use portcullis_mcp::{
+    ErrorObject, Id, Message, Notification, Outcome, Request, Response, Sender, Subject, meta, write,
+};
+use portcullis_policy as policy;
+use portcullis_state::log::Verdict;
+
+use super::{End, Purpose, Relay};
+use crate::decide::allows;
+use crate::events::EventSource;
+use crate::filter;
+use crate::methods::{Handling, handling};
+use crate::own;
+use crate::record::{self, Decided, Trail};
+use crate::respond;
+use crate::sessions::Call;
+use crate::stop::{Refusal, Stop, UpstreamFault};
+
+impl Relay {
+    /// Relays one event; true when it was the last.
+    pub(super) async fn relay(&mut self, source: &EventSource, event: Event) -> Result<bool, End> {
+        let message = match source.message(&event).map_err(End::Failed)? {
+            Some(message) => message,
+            None => return self.mark_place(event).await.map(|()| false),
+        };
+        match message {
+            Message::Response(response) => self.response(response, event).await,
+            Message::Request(request) => self.question(request, event).await.map(|()| false),
+            Message::Notification(notice) => self.notice(notice, event).await.map(|()| false),
+        }
+    }
+
+    /// An event without a message tells a legacy client where to come back to.
+    async fn mark_place(&self, event: Event) -> Result<(), End> {
+        if !self.era.has_sessions() || (event.id.is_none() && event.retry_ms.is_none()) {
+            return Ok(());
+        }
+        let marker = Event { data: String::new(), name: None, ..event };
+        match portcullis_mcp::sse::write_event(&marker) {
+            Ok(text) => self.send_text(text).await.map_err(|()| End::ClientGone),
+            Err(_) => Err(End::Failed(UpstreamFault::NotMcp("an illegal event id"))),
+        }
+    }
+
+    async fn response(&mut self, response: Response, event: Event) -> Result<bool, End> {
+        let Some(call) = self.call_of(response.id.as_ref()) else {
+            // A foreign or repeated id is nobody's: dropped, and the operator may know.
+            tracing::warn!(server = self.caller.server.name(), "a server answered what nobody asked");
+            return Ok(false);
+        };
+        let mut outcome = response.outcome;
+        if let (Purpose::Listen(listen, _), Outcome::Result(result)) = (&self.purpose, &mut outcome) {
+            meta::set(result, meta::key::SUBSCRIPTION_ID, listen.client_id.to_value());
+        }
+        let clean = filter::outcome(&self.gateway, &self.caller, self.era, &call, outcome);
+        let text = match clean {
+            Ok(outcome) => Response { id: None, outcome }.into_text(&call.client_id),
+            Err(Stop::Upstream(fault)) => return Err(End::Failed(fault)),
+            Err(stop) => {
+                // The refusal stands whether or not it can be written.
+                let _ = self.record_question("input_required", Some(&stop)).await;
+                respond::stop_text(&stop, &call, self.era)
+            }
+        };
+        self.send_message(text, Some(event)).await.map_err(|()| End::ClientGone)?;
+        // On a legacy stream answers to other calls of the session may come too.
+        Ok(self.purpose.call().is_some_and(|own| own.our_id == call.our_id))
+    }
+
+    /// The call that this id of ours belongs to, once.
+    fn call_of(&self, id: Option<&Id>) -> Option<Call> {
+        let own = self.purpose.call().cloned();
+        let Some(id) = id else {
+            // An error about a request that the server could not read.
+            return own;
+        };
+        let open = self.caller.session.as_ref().and_then(|session| session.close_call(id));
+        open.or_else(|| own.filter(|call| call.our_id == *id && self.caller.session.is_none()))
+    }
+
+    /// The server asks something of the client.
+    async fn question(&mut self, request: Request, event: Event) -> Result<(), End> {
+        let answer = match handling(request.method.subject, Sender::Server) {
+            Handling::Answer => Ok(Object::new()),
+            Handling::Question(kind) => match self.may_ask(&request, kind).await {
+                Ok(our_id) => {
+                    let params = filter::clean_params(&self.caller, self.purpose.redact(), request.params);
+                    let text = write::request(&our_id, request.method.name, params);
+                    return self.send_message(text, Some(event)).await.map_err(|()| End::ClientGone);
+                }
+                Err(error) => Err(error),
+            },
+            _ => Err(ErrorObject::new(portcullis_mcp::code::METHOD_NOT_FOUND, "method not found")),
+        };
+        self.answer_server(request.id, answer);
+        Ok(())
+    }
+
+    /// Judged and recorded like a call in the other direction; gives the id under which the client is asked.
+    async fn may_ask(&self, request: &Request, kind: policy::ServerRequest) -> Result<Id, ErrorObject> {
+        let refused = |text: &str| ErrorObject::new(respond::code::DENIED, text);
+        let session = self.caller.session.as_ref().ok_or_else(|| refused("there is no session to ask in"))?;
+        let judged = filter::judge_question(&self.gateway, &self.caller, kind);
+        self.record_question(request.method.name, judged.as_ref().err()).await?;
+        judged.map_err(|stop| respond::error_object(&stop))?;
+        let questions_max = self.gateway.settings.session_questions_max;
+        let opened = session.open_question(request.id.clone(), request.method.name, questions_max);
+        opened.ok_or_else(|| refused("too many questions are waiting for the client"))
+    }
+
+    async fn record_question(&self, method: &'static str, stop: Option<&Stop>) -> Result<(), ErrorObject> {
+        let failed = |stop: Stop| respond::error_object(&stop);
+        let mut trail = Trail::new(self.gateway.now()).map_err(failed)?;
+        trail.grant = Some(self.caller.grant_id().to_owned());
+        trail.server = Some(self.caller.server.name().to_owned());
+        trail.session = self.caller.session.as_ref().map(|session| session.id.clone());
+        trail.policy = self.caller.policy.clone();
+        trail.method = method;
+        let decided = match stop {
+            Some(Stop::Refused(Refusal::Denied(denial))) => {
+                Decided { message: Some(&denial.message), ..Decided::plain(Verdict::Denied, &denial.rule) }
+            }
+            Some(_) => Decided::plain(Verdict::Unavailable, "(unavailable)"),
+            None => Decided { rule: None, ..Decided::plain(Verdict::Allowed, "") },
+        };
+        record::write(&self.gateway, &trail, &decided).await.map(|_| ()).map_err(failed)
+    }
+
+    /// In a task of its own: the stream must not wait for the server to take an answer.
+    fn answer_server(&self, id: Id, answer: Result<Object, ErrorObject>) {
+        let Some(session) = self.caller.session.clone() else {
+            return;
+        };
+        let gateway = self.gateway.clone();
+        tokio::spawn(async move {
+            let answered = own::answer(&gateway, &session.server, session.place(), id, answer).await;
+            if let Err(stop) = answered {
+                tracing::info!(?stop, "a server did not take an answer");
+            }
+        });
+    }
+
+    async fn notice(&mut self, mut notice: Notification, event: Event) -> Result<(), End> {
+        if notice.method.subject == Subject::ToolListChanged {
+            self.caller.server.catalogue.mark_stale();
+        }
+        let passes = match handling(notice.method.subject, Sender::Server) {
+            Handling::Notice => self.is_wanted(&notice),
+            Handling::ResourceNotice => self.resource_is_allowed(&notice),
+            Handling::TaskNotice => self.task_is_ours(&mut notice),
+            Handling::Cancel => self.withdraw(&mut notice),
+            _ => false,
+        };
+        if !passes {
+            return Ok(());
+        }
+        let mut params = filter::clean_params(&self.caller, self.purpose.redact(), notice.params);
+        if let Purpose::Listen(listen, _) = &self.purpose {
+            let params = params.get_or_insert_default();
+            meta::set(params, meta::key::SUBSCRIPTION_ID, listen.client_id.to_value());
+        }
+        let text = write::notification(notice.method.name, params);
+        self.send_message(text, Some(event)).await.map_err(|()| End::ClientGone)
+    }
+
+    /// Progress and log messages belong to a call; a subscription never has them.
+    fn is_wanted(&self, notice: &Notification) -> bool {
+        let about_a_call = matches!(notice.method.subject, Subject::Progress | Subject::LogMessage);
+        !(about_a_call && matches!(self.purpose, Purpose::Listen(..)))
+    }
+
+    fn resource_is_allowed(&self, notice: &Notification) -> bool {
+        match notice.view() {
+            Ok(NotificationParams::ResourceUpdated(uri)) => {
+                allows(&self.gateway, &self.caller, policy::Subject::Resource(uri))
+            }
+            _ => false,
+        }
+    }
+
+    /// A task's own result may stand in the notice: blanked out as in the answer.
+    fn task_is_ours(&self, notice: &mut Notification) -> bool {
+        let Ok(NotificationParams::TaskStatus(id)) = notice.view() else {
+            return false;
+        };
+        let task = self.gateway.tasks.find(&self.caller.server, id.0, self.caller.grant_id());
+        if let Some(task) = &task {
+            notice.params = filter::clean_params(&self.caller, task.redact, notice.params.take());
+        }
+        task.is_some()
+    }
+
+    /// The server takes back a question; the client knows it under our id.
+    fn withdraw(&self, notice: &mut Notification) -> bool {
+        let Ok(NotificationParams::Cancelled(cancelled)) = notice.view() else {
+            return false;
+        };
+        let session = self.caller.session.as_ref();
+        let Some(our_id) = session.and_then(|session| session.withdraw_question(&cancelled.request_id))
+        else {
+            return false;
+        };
+        if let Some(params) = &mut notice.params {
+            params.insert("requestId", our_id.to_value());
+        }
+        true
+    }
+
+    /// A policy change altered what this client sees.
+    pub(super) async fn tell_tools_changed(&self) -> Result<(), ()> {
+        let params = match &self.purpose {
+            Purpose::Session => None,
+            Purpose::Listen(call, true) => {
+                let mut params = Object::new();
+                meta::set(&mut params, meta::key::SUBSCRIPTION_ID, call.client_id.to_value());
+                Some(params)
+            }
+            Purpose::Listen(_, false) | Purpose::Call(_) => return Ok(()),
+        };
+        let text = own::notice_text("notifications/tools/list_changed", params);
+        self.send_message(text, None).await
+    }
+}
+
+/// Whether a subscription asks to hear of changed tools.
+pub(crate) fn wants_tools(params: Option<&Object>) -> bool {
+    Listen::read(params).is_ok_and(|listen| listen.tools_list_changed)
+}

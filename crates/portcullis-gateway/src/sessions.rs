@@ -1,0 +1,215 @@
+//! Sessions of legacy clients: ours, each bound to one grant and one server, with the server's own behind.
+//!
+//! A session id proves nothing about who shows it: the right id with another grant's token, or at another
+//! server, is answered as one that does not exist.
+
+use std::collections::{HashMap, VecDeque};
+use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::Timestamp;
+use portcullis_mcp::{Era, Id, LegacyRevision, Subject};
+use portcullis_policy::Detectors;
+
+use crate::own::Place;
+use crate::server::Server;
+use crate::settings::Settings;
+use crate::stop::{GatewayFault, Stop};
+
+/// One session.
+pub(crate) struct Session {
+    pub(crate) id: String,
+    pub(crate) grant: String,
+    pub(crate) server: Arc<Server>,
+    pub(crate) revision: LegacyRevision,
+    pub(crate) client: Option<String>,
+    /// The server's own session id.
+    upstream: Option<String>,
+    last_used_ms: AtomicI64,
+    traffic: Mutex<Traffic>,
+}
+
+/// What is under way in a session.
+#[derive(Default)]
+struct Traffic {
+    /// Calls by our id, oldest first.
+    calls: VecDeque<Call>,
+    /// Questions of the server by our number, oldest first.
+    questions: VecDeque<Question>,
+    next_question: i64,
+}
+
+/// A request of the client that is not answered yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Call {
+    /// Ours, as the server knows it.
+    pub(crate) our_id: Id,
+    /// The client's.
+    pub(crate) client_id: Id,
+    pub(crate) subject: Subject,
+    pub(crate) redact: Detectors,
+}
+
+/// A question of the server that the client has not answered yet.
+#[derive(Clone, Debug)]
+pub(crate) struct Question {
+    our_id: Id,
+    pub(crate) server_id: Id,
+    pub(crate) method: &'static str,
+}
+
+impl Session {
+    /// Where messages of this session go.
+    pub(crate) fn place(&self) -> Place {
+        Place { era: Era::Legacy(self.revision), session: self.upstream.clone() }
+    }
+
+    fn traffic(&self) -> MutexGuard<'_, Traffic> {
+        self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Notes a call; a call that was forgotten for it can still be answered on its own stream.
+    pub(crate) fn open_call(&self, call: Call, calls_max: usize) {
+        let mut traffic = self.traffic();
+        if traffic.calls.len() >= calls_max {
+            traffic.calls.pop_front();
+        }
+        traffic.calls.push_back(call);
+    }
+
+    /// The call with this id of ours; it is answered now.
+    pub(crate) fn close_call(&self, our_id: &Id) -> Option<Call> {
+        let mut traffic = self.traffic();
+        let index = traffic.calls.iter().position(|call| call.our_id == *our_id)?;
+        traffic.calls.remove(index)
+    }
+
+    /// Our id of the client's request.
+    pub(crate) fn our_id_of(&self, client_id: &Id) -> Option<Id> {
+        let traffic = self.traffic();
+        traffic.calls.iter().find(|call| call.client_id == *client_id).map(|call| call.our_id.clone())
+    }
+
+    /// Notes a question of the server and gives it an id of ours; none when too many wait.
+    pub(crate) fn open_question(
+        &self,
+        server_id: Id,
+        method: &'static str,
+        questions_max: usize,
+    ) -> Option<Id> {
+        let mut traffic = self.traffic();
+        if traffic.questions.len() >= questions_max {
+            return None;
+        }
+        traffic.next_question += 1;
+        let our_id = Id::from(format!("question-{}", traffic.next_question).as_str());
+        traffic.questions.push_back(Question { our_id: our_id.clone(), server_id, method });
+        Some(our_id)
+    }
+
+    /// The question that the client answers.
+    pub(crate) fn close_question(&self, our_id: &Id) -> Option<Question> {
+        let mut traffic = self.traffic();
+        let index = traffic.questions.iter().position(|question| question.our_id == *our_id)?;
+        traffic.questions.remove(index)
+    }
+
+    /// The question that the server takes back.
+    pub(crate) fn withdraw_question(&self, server_id: &Id) -> Option<Id> {
+        let mut traffic = self.traffic();
+        let index = traffic.questions.iter().position(|question| question.server_id == *server_id)?;
+        traffic.questions.remove(index).map(|question| question.our_id)
+    }
+
+    /// Whether the server waits for the client: then it is not the server that is slow.
+    pub(crate) fn has_questions(&self) -> bool {
+        !self.traffic().questions.is_empty()
+    }
+}
+
+/// All sessions.
+#[derive(Default)]
+pub(crate) struct Sessions {
+    by_id: Mutex<HashMap<String, Arc<Session>>>,
+}
+
+/// What a new session is made of.
+pub(crate) struct Opening {
+    pub(crate) grant: String,
+    pub(crate) server: Arc<Server>,
+    pub(crate) revision: LegacyRevision,
+    pub(crate) client: Option<String>,
+    pub(crate) upstream: Option<String>,
+}
+
+impl Sessions {
+    fn lock(&self) -> MutexGuard<'_, HashMap<String, Arc<Session>>> {
+        self.by_id.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.lock().len()
+    }
+
+    /// Whether there is room for one more of this grant; what idled too long makes room first.
+    pub(crate) fn check_room(&self, grant: &str, settings: &Settings, now: Timestamp) -> Result<(), Stop> {
+        let mut sessions = self.lock();
+        let idle_ms = i64::try_from(settings.session_idle_timeout_ms).unwrap_or(i64::MAX);
+        let since = now.as_millisecond().saturating_sub(idle_ms);
+        if sessions.len() >= settings.sessions_max {
+            sessions.retain(|_, session| session.last_used_ms.load(Ordering::Relaxed) >= since);
+        }
+        let of_grant = sessions.values().filter(|session| session.grant == grant).count();
+        match sessions.len() >= settings.sessions_max || of_grant >= settings.sessions_per_grant_max {
+            true => Err(GatewayFault::Full("sessions").into()),
+            false => Ok(()),
+        }
+    }
+
+    pub(crate) fn open(&self, opening: Opening, now: Timestamp) -> Result<Arc<Session>, Stop> {
+        let mut random = [0; 32];
+        getrandom::fill(&mut random).map_err(|_| GatewayFault::NoRandomness)?;
+        let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
+        let session = Arc::new(Session {
+            id: id.clone(),
+            grant: opening.grant,
+            server: opening.server,
+            revision: opening.revision,
+            client: opening.client,
+            upstream: opening.upstream,
+            last_used_ms: AtomicI64::new(now.as_millisecond()),
+            traffic: Mutex::default(),
+        });
+        self.lock().insert(id, session.clone());
+        Ok(session)
+    }
+
+    /// The session with this id, if it is this grant's at this server.
+    pub(crate) fn find(
+        &self,
+        id: &str,
+        grant: &str,
+        server: &Arc<Server>,
+        idle_timeout_ms: u64,
+        now: Timestamp,
+    ) -> Option<Arc<Session>> {
+        let session = self.lock().get(id).cloned()?;
+        let idle_ms = now.as_millisecond().saturating_sub(session.last_used_ms.load(Ordering::Relaxed));
+        let alive = u64::try_from(idle_ms).unwrap_or_default() <= idle_timeout_ms;
+        // Another server under the same name is another server.
+        let ours = session.grant == grant && Arc::ptr_eq(&session.server, server);
+        (alive && ours).then(|| {
+            session.last_used_ms.fetch_max(now.as_millisecond(), Ordering::Relaxed);
+            session
+        })
+    }
+
+    pub(crate) fn close(&self, id: &str) -> Option<Arc<Session>> {
+        self.lock().remove(id)
+    }
+
+    /// Ends what no grant or server is left for.
+    pub(crate) fn retain(&self, keep: impl Fn(&Session) -> bool) {
+        self.lock().retain(|_, session| keep(session));
+    }
+}

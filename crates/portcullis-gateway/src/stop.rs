@@ -1,0 +1,166 @@
+//! Why an exchange ends early: a refusal (normal, has a rule) or a fault (broken, has a side).
+//!
+//! Only `respond.rs` turns these into codes and statuses; each text here is safe for the agent, and what
+//! the operator needs beyond it is said through `tracing` where it happens.
+
+use std::sync::Arc;
+
+use portcullis_mcp::{Era, FieldFault};
+
+/// The exchange ends here.
+#[derive(Debug)]
+pub(crate) enum Stop {
+    /// The policy, or its absence, said no.
+    Refused(Refusal),
+    /// The client's side is at fault.
+    Client(ClientFault),
+    /// We are.
+    Gateway(GatewayFault),
+    /// The server is.
+    Upstream(UpstreamFault),
+}
+
+/// No, by rule.
+#[derive(Debug)]
+pub(crate) enum Refusal {
+    /// With a reason that the agent may read.
+    Denied(Denial),
+    /// Hidden, or not there: the agent cannot tell which. The log can, by the rule.
+    UnknownTool { name: String, rule: &'static str },
+}
+
+/// A denial, as policy-language section 6 wants it told.
+#[derive(Clone, Debug)]
+pub(crate) struct Denial {
+    pub(crate) rule: Arc<str>,
+    pub(crate) message: String,
+    pub(crate) retryable: bool,
+    pub(crate) retry_after_s: Option<u64>,
+    /// Whether it is the size of a limit that was in the way, for the error code of other methods.
+    pub(crate) kind: DenialKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum DenialKind {
+    Rule,
+    Limit,
+    Approval,
+}
+
+#[derive(Debug)]
+pub(crate) enum ClientFault {
+    /// A path, or a server that is not there or not this grant's.
+    NotFound,
+    /// The path knows only these.
+    WrongVerb(&'static str),
+    ForbiddenHost,
+    ForbiddenOrigin,
+    Unauthenticated,
+    NotAcceptable,
+    WrongMediaType,
+    BodyTooLarge,
+    BodyTooSlow,
+    BodyBroken,
+    Malformed(portcullis_mcp::Refusal),
+    SessionMissing,
+    SessionUnknown,
+    WrongRevisionHeader,
+    /// Client and server speak different eras.
+    EraMismatch {
+        client: Era,
+    },
+    /// Another grant's task, or nobody's.
+    UnknownTask,
+    /// A method that exists and that we do not pass on.
+    NotOffered(&'static str),
+}
+
+#[derive(Debug)]
+pub(crate) enum GatewayFault {
+    /// INVARIANT: no record, no call.
+    LogUnavailable,
+    /// A bound is reached; named.
+    Full(&'static str),
+    NoRandomness,
+}
+
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum UpstreamFault {
+    /// No connection: the call certainly never left.
+    Unreachable,
+    TimedOut,
+    /// The connection broke after the call had left.
+    Broken,
+    Redirect,
+    /// It does not take the gateway's own credential.
+    CredentialRefused,
+    Status(u16),
+    TooLarge,
+    /// What came is not MCP; in words of ours.
+    NotMcp(&'static str),
+    SessionGone,
+}
+
+impl UpstreamFault {
+    /// Words for the agent and the log; nothing of what the server wrote.
+    pub(crate) fn text(&self) -> String {
+        let text = match self {
+            UpstreamFault::Unreachable => "the server cannot be reached",
+            UpstreamFault::TimedOut => "the server did not answer in time",
+            UpstreamFault::Broken => "the connection to the server broke",
+            UpstreamFault::Redirect => "the server answered with a redirect, which is not followed",
+            UpstreamFault::CredentialRefused => {
+                "the server refused the gateway's credential; ask the gateway's operator"
+            }
+            UpstreamFault::Status(status) => return format!("the server answered with status {status}"),
+            UpstreamFault::TooLarge => "the server's answer is larger than allowed",
+            UpstreamFault::NotMcp(what) => {
+                return format!("the server's answer is not valid MCP: {what}");
+            }
+            UpstreamFault::SessionGone => "the server has ended the session",
+        };
+        text.to_owned()
+    }
+}
+
+impl From<Refusal> for Stop {
+    fn from(refusal: Refusal) -> Stop {
+        Stop::Refused(refusal)
+    }
+}
+
+impl From<Denial> for Stop {
+    fn from(denial: Denial) -> Stop {
+        Stop::Refused(Refusal::Denied(denial))
+    }
+}
+
+impl From<ClientFault> for Stop {
+    fn from(fault: ClientFault) -> Stop {
+        Stop::Client(fault)
+    }
+}
+
+impl From<GatewayFault> for Stop {
+    fn from(fault: GatewayFault) -> Stop {
+        Stop::Gateway(fault)
+    }
+}
+
+impl From<UpstreamFault> for Stop {
+    fn from(fault: UpstreamFault) -> Stop {
+        Stop::Upstream(fault)
+    }
+}
+
+impl From<portcullis_mcp::Refusal> for Stop {
+    fn from(refusal: portcullis_mcp::Refusal) -> Stop {
+        Stop::Client(ClientFault::Malformed(refusal))
+    }
+}
+
+impl From<FieldFault> for Stop {
+    fn from(fault: FieldFault) -> Stop {
+        Stop::Client(ClientFault::Malformed(fault.into()))
+    }
+}

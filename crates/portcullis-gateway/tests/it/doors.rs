@@ -1,0 +1,132 @@
+//! Who is let in at all: tokens, hosts, origins, media types, malformed messages, health.
+
+use http::Method;
+
+use crate::client::{Client, MODERN_META, call_body};
+use crate::rig::{OPEN, OTHER_TOKEN, Rig};
+
+#[tokio::test]
+async fn without_a_valid_token_there_is_one_answer() {
+    let rig = Rig::modern(OPEN).await;
+    let mut texts = Vec::new();
+    for header in ["", "Bearer nobodys", "Bearer ", "Basic YWxpY2U6", "alice-token", "Bearer alice-token x"] {
+        let answer = rig.client.with("authorization", header).call("echo", r#"{"text":"x"}"#).await;
+        assert_eq!(answer.status, 401, "{header}");
+        assert!(answer.headers["www-authenticate"].to_str().unwrap().starts_with("Bearer"));
+        texts.push(answer.text);
+    }
+    texts.dedup();
+    assert_eq!(texts.len(), 1, "{texts:?}");
+    let query = rig.client_at("/mcp/fake?access_token=alice-token", "x").with("authorization", "");
+    assert_eq!(query.call("echo", "{}").await.status, 401);
+    assert_eq!(rig.server.count(), 0);
+}
+
+#[tokio::test]
+async fn a_server_that_is_not_there_and_one_that_is_not_ours_look_alike() {
+    let rig = Rig::modern(OPEN).await;
+    let grants = [
+        crate::rig::entry("alice-token", crate::rig::grant("alice", &[])),
+        crate::rig::entry(OTHER_TOKEN, crate::rig::grant("bob", &[("fake", "p")])),
+    ];
+    let grants = portcullis_state::grants::GrantTable::build(grants, None).unwrap();
+    let servers = vec![crate::rig::spec("fake", crate::rig::url_of(&rig.server))];
+    let policies = vec![crate::rig::active(OPEN, 1)];
+    rig.gateway.replace(portcullis_gateway::Snapshot::compile(servers, policies, grants).unwrap());
+    let not_ours = rig.client.call("echo", "{}").await;
+    let not_there = rig.client_at("/mcp/none", "alice-token").call("echo", "{}").await;
+    assert_eq!((not_ours.status.as_u16(), &not_ours.text), (404, &not_there.text));
+}
+
+#[tokio::test]
+async fn foreign_hosts_and_origins_are_refused_whatever_the_token() {
+    let rig = Rig::modern(OPEN).await;
+    let cases = [
+        ("host", "evil.example", 403),
+        ("host", "127.0.0.1.evil.example:80", 403),
+        ("host", "localhost:1", 200),
+        ("origin", "http://evil.example", 403),
+        ("origin", "null", 403),
+        ("origin", "http://localhost.evil.example", 403),
+        ("origin", "http://localhost:5173", 200),
+    ];
+    for (name, value, status) in cases {
+        let answer = rig.client.with(name, value).call("echo", r#"{"text":"x"}"#).await;
+        assert_eq!(answer.status, status, "{name}: {value}: {}", answer.text);
+    }
+}
+
+#[tokio::test]
+async fn what_is_not_one_clear_message_never_gets_past_the_reader() {
+    let rig = Rig::modern(OPEN).await;
+    rig.client.call("echo", r#"{"text":"x"}"#).await;
+    let before = rig.server.count();
+    let good = call_body("echo", r#"{"text":"x"}"#);
+    let cases: Vec<(String, u16, &str)> = vec![
+        (format!("[{good}]"), 400, "-32600"),
+        (good.replace("\"name\"", "\"Name\":\"secret\",\"name\""), 400, "-32600"),
+        (good.replace("\"method\"", "\"method\":\"ping\",\"method\""), 400, "-32600"),
+        (good.replace("\"text\"", "\"text\":1,\"\\u0074ext\""), 400, "-32600"),
+        (format!("{good} x"), 400, "-32700"),
+        (r#"{"jsonrpc":"2.0","id":1,"result":{}}"#.to_owned(), 400, "-32600"),
+        (good.replace("\"id\":7,", ""), 400, "-32600"),
+        (good.replace("\"id\":7", "\"id\":1.5"), 400, "-32600"),
+        (good.replace("tools/call", "Tools/call"), 404, "-32601"),
+        (good.replace("{\"text\":\"x\"}", "[1]"), 400, "-32602"),
+        (good.replace("2026-07-28", "2031-01-01"), 400, "-32022"),
+        (good.replace("echo", "write"), 400, "-32020"),
+        (good.replace(MODERN_META, "\"_meta\":{}"), 400, "-32602"),
+    ];
+    for (body, status, code) in cases {
+        let answer = rig.client.modern("tools/call", "echo").post(&body).await;
+        assert_eq!((answer.status.as_u16(), answer.at("error|code").as_str()), (status, code), "{body}");
+    }
+    assert_eq!(rig.server.count(), before, "nothing of it was forwarded");
+    let malformed = |record: &portcullis_json::Value| crate::client::at(record, "outcome") == "malformed";
+    assert_eq!(rig.records().iter().filter(|record| malformed(record)).count(), 13, "each is in the log");
+}
+
+#[tokio::test]
+async fn media_types_and_sizes_are_checked() {
+    let rig = Rig::modern(OPEN).await;
+    let status = |client: Client| async move { client.call("echo", r#"{"text":"x"}"#).await.status.as_u16() };
+    assert_eq!(status(rig.client.with("content-type", "text/plain")).await, 415);
+    assert_eq!(status(rig.client.with("content-type", "")).await, 415);
+    assert_eq!(status(rig.client.with("content-type", "Application/JSON; charset=utf-8")).await, 200);
+    assert_eq!(status(rig.client.with("content-encoding", "gzip")).await, 415);
+    assert_eq!(status(rig.client.with("accept", "text/html")).await, 406);
+    assert_eq!(status(rig.client.with("accept", "*/*")).await, 200);
+    let big = format!(r#"{{"text":"{}"}}"#, "x".repeat(4 << 20));
+    assert_eq!(rig.client.call("echo", &big).await.status, 413);
+    for verb in [Method::PUT, Method::PATCH] {
+        assert_eq!(rig.client.request(verb, "").await.status, 405);
+    }
+    for verb in [Method::GET, Method::DELETE] {
+        assert_eq!(rig.client.modern("x", "").request(verb, "").await.status, 405, "modern has neither");
+    }
+}
+
+#[tokio::test]
+async fn health_and_metrics_are_on_the_same_socket() {
+    let rig = Rig::modern(OPEN).await;
+    rig.client.call("echo", r#"{"text":"x"}"#).await;
+    let page = |path: &'static str| rig.client_at(path, "none");
+    assert_eq!(page("/healthz").request(Method::GET, "").await.text, "ok\n");
+    assert_eq!(page("/readyz").request(Method::GET, "").await.text, "ready\n");
+    let metrics = page("/metrics").request(Method::GET, "").await.text;
+    let wanted = r#"portcullis_requests_total{server="fake",outcome="allowed",rule=""} 1"#;
+    assert!(metrics.contains(wanted), "{metrics}");
+    assert!(metrics.contains("portcullis_log_not_durable") && metrics.ends_with("# EOF\n"));
+    let rebound = page("/metrics").with("host", "evil.example").request(Method::GET, "").await;
+    assert_eq!(rebound.status, 403);
+    assert_eq!(page("/").request(Method::GET, "").await.status, 404);
+}
+
+#[tokio::test]
+async fn ping_is_answered_here() {
+    let legacy = Rig::legacy(OPEN).await;
+    let client = legacy.client.initialize().await;
+    let before = legacy.server.count();
+    assert_eq!(client.post(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#).await.at("result"), "{}");
+    assert_eq!(legacy.server.count(), before);
+}

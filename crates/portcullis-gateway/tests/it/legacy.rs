@@ -1,0 +1,232 @@
+//! The era with sessions: opening, binding, questions of the server, cancelling, ending.
+
+use std::sync::{Arc, Mutex};
+
+use http::{Method, StatusCode};
+use portcullis_gateway::Settings;
+use tokio::sync::mpsc;
+
+use crate::client::{INITIALIZE, at};
+use crate::fake_server::{FakeServer, Play, Received, event};
+use crate::rig::{OPEN, OTHER_TOKEN, Rig, plain, script, snapshot, url_of};
+
+const CALL: &str = r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"echo","arguments":{"text":"x"},"task":{}}}"#;
+
+#[tokio::test]
+async fn a_session_is_opened_at_the_server_and_ours_stands_for_it() {
+    let rig = Rig::legacy(OPEN).await;
+    let opened = rig.client.post(INITIALIZE).await;
+    let ours = opened.headers["mcp-session-id"].to_str().unwrap();
+    assert_ne!(ours, "the-one-session");
+    assert_eq!(ours.len(), 64);
+    assert_eq!(opened.at("id"), "0");
+    // Tasks that run at the client are not carried.
+    assert_eq!(rig.server.got("initialize")[0].at("params|capabilities"), r#"{"sampling":{}}"#);
+    let client = rig.client.initialize().await;
+    let answer = client.post(CALL).await;
+    assert_eq!(
+        (answer.at("id"), answer.at("result|isError")),
+        ("a".into(), "false".into()),
+        "{}",
+        answer.text
+    );
+    let got = rig.server.got("tools/call");
+    assert_eq!(got[0].header("mcp-session-id"), "the-one-session");
+    assert_eq!(got[0].header("mcp-protocol-version"), "2025-11-25");
+    assert_eq!(got[0].header("mcp-method"), "-");
+}
+
+#[tokio::test]
+async fn a_session_is_worth_nothing_to_another_grant_or_at_another_server() {
+    let (one, two) = (FakeServer::start(false, plain()).await, FakeServer::start(false, plain()).await);
+    let twin = two.received.clone();
+    let urls = [("fake", url_of(&one)), ("twin", url_of(&two))];
+    let rig = Rig::with(one, snapshot(&urls, OPEN, 1), Settings::default()).await;
+    let client = rig.client.initialize().await;
+    let session = client.headers.iter().find(|(name, _)| name == "mcp-session-id").unwrap().1.clone();
+    let other = rig.client_at("/mcp/fake", OTHER_TOKEN).with("mcp-session-id", &session);
+    let elsewhere = rig.client_at("/mcp/twin", "alice-token").with("mcp-session-id", &session);
+    let made_up = rig.client.with("mcp-session-id", "the-one-session");
+    for client in [&other, &elsewhere, &made_up] {
+        assert_eq!(client.post(CALL).await.status, 404);
+        assert_eq!(client.request(Method::DELETE, "").await.status, 404);
+        assert_eq!(client.request(Method::GET, "").await.status, 404);
+    }
+    assert_eq!(rig.client.post(CALL).await.status, 400, "no session id at all");
+    assert_eq!(twin.lock().unwrap().len(), 0);
+    // Both servers hand out the same id; each call goes to its own.
+    let at_twin = rig.client_at("/mcp/twin", "alice-token").initialize().await;
+    at_twin.post(CALL).await;
+    client.post(CALL).await;
+    let calls = |all: &[Received]| all.iter().filter(|one| one.at("method") == "tools/call").count();
+    assert_eq!((calls(&twin.lock().unwrap()), rig.server.got("tools/call").len()), (1, 1));
+}
+
+#[tokio::test]
+async fn delete_ends_the_session_here_and_there() {
+    let rig = Rig::legacy(OPEN).await;
+    let client = rig.client.initialize().await;
+    assert_eq!(client.request(Method::DELETE, "").await.status, StatusCode::NO_CONTENT);
+    assert_eq!(client.post(CALL).await.status, 404);
+    let ended = rig.server.received.lock().unwrap().iter().any(|one| one.verb == Method::DELETE);
+    assert!(ended);
+}
+
+#[tokio::test]
+async fn a_session_that_the_server_lost_is_lost_here_too() {
+    let gone = script(|received| {
+        (received.at("method") == "tools/call").then(|| Play::Raw(404, "text/plain", String::new()))
+    });
+    let rig = Rig::start(OPEN, false, gone, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    assert_eq!(client.post(CALL).await.status, 404);
+    assert_eq!(client.post(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await.status, 404);
+}
+
+/// Streams that the fake server answers `tools/call` with; the test writes to them.
+fn streaming() -> (crate::fake_server::Script, Arc<Mutex<Vec<mpsc::UnboundedSender<String>>>>) {
+    let senders = Arc::new(Mutex::new(Vec::new()));
+    let kept = senders.clone();
+    let play = script(move |received| {
+        let get = received.verb == Method::GET;
+        (get || received.at("method") == "tools/call").then(|| {
+            let (send, read) = mpsc::unbounded_channel();
+            kept.lock().unwrap().push(send);
+            Play::Stream(read)
+        })
+    });
+    (play, senders)
+}
+
+#[tokio::test]
+async fn a_servers_question_reaches_the_client_if_the_policy_lets_it_and_the_answer_finds_back() {
+    let (play, senders) = streaming();
+    let policy = r#"{"version":"1","default":"allow","server_requests":{"sampling":"allow"}}"#;
+    let rig = Rig::start(policy, false, play, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    let mut stream = client.stream(Method::POST, CALL).await;
+    let server = senders.lock().unwrap()[0].clone();
+    let our_id = rig.server.got("tools/call")[0].at("id");
+    server.send(event(r#"{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":1,"progress":1}}"#)).unwrap();
+    assert_eq!(at(&stream.next().await.unwrap(), "params|progress"), "1");
+    server
+        .send(event(
+            r#"{"jsonrpc":"2.0","id":99,"method":"sampling/createMessage","params":{"messages":[]}}"#,
+        ))
+        .unwrap();
+    let question = stream.next().await.unwrap();
+    assert_eq!(at(&question, "method"), "sampling/createMessage");
+    let id = at(&question, "id");
+    assert_ne!(id, "99");
+    let answer = format!(r#"{{"jsonrpc":"2.0","id":"{id}","result":{{"role":"assistant"}}}}"#);
+    assert_eq!(client.post(&answer).await.status, 202);
+    assert_eq!(client.post(&answer).await.status, 202, "a second answer means nothing");
+    let answers: Vec<Received> =
+        rig.server.received.lock().unwrap().iter().filter(|r| r.at("id") == "99").cloned().collect();
+    assert_eq!(answers.len(), 1);
+    assert_eq!(answers[0].at("result|role"), "assistant");
+    // Roots are not in the policy: the server is told, the client is not asked.
+    server.send(event(r#"{"jsonrpc":"2.0","id":100,"method":"roots/list"}"#)).unwrap();
+    server.send(event(&format!(r#"{{"jsonrpc":"2.0","id":{our_id},"result":{{"content":[]}}}}"#))).unwrap();
+    let last = stream.next().await.unwrap();
+    assert_eq!((at(&last, "id"), at(&last, "result|content")), ("a".into(), "[]".into()));
+    assert!(stream.next().await.is_none());
+    let told =
+        wait_for(|| rig.server.received.lock().unwrap().iter().find(|r| r.at("id") == "100").cloned()).await;
+    assert_eq!(told.at("error|code"), "41001");
+}
+
+#[tokio::test]
+async fn cancelling_names_the_request_as_the_server_knows_it() {
+    let (play, _senders) = streaming();
+    let rig = Rig::start(OPEN, false, play, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    let _stream = client.stream(Method::POST, CALL).await;
+    let cancel = |id: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/cancelled","params":{{"requestId":{id},"reason":"bored"}}}}"#
+        )
+    };
+    assert_eq!(client.post(&cancel("\"unknown\"")).await.status, 202);
+    assert_eq!(client.post(&cancel("\"a\"")).await.status, 202);
+    let got = rig.server.got("notifications/cancelled");
+    assert_eq!(got.len(), 1);
+    assert_eq!(got[0].at("params|requestId"), rig.server.got("tools/call")[0].at("id"));
+    assert_eq!(got[0].at("params|reason"), "bored");
+}
+
+#[tokio::test]
+async fn a_call_that_is_given_up_is_cancelled_at_the_server() {
+    let (play, _senders) = streaming();
+    let settings = Settings { upstream_answer_timeout_ms: 100, ..Settings::default() };
+    let rig = Rig::start(OPEN, false, play, settings).await;
+    let client = rig.client.initialize().await;
+    let mut stream = client.stream(Method::POST, CALL).await;
+    assert_eq!(at(&stream.next().await.unwrap(), "error|message"), "the server did not answer in time");
+    let told = wait_for(|| rig.server.got("notifications/cancelled").pop()).await;
+    assert_eq!(told.at("params|requestId"), rig.server.got("tools/call")[0].at("id"));
+}
+
+#[tokio::test]
+async fn an_interrupted_answer_comes_on_the_stream_that_the_client_comes_back_with() {
+    let (play, senders) = streaming();
+    let policy = r#"{"version":"1","default":"allow","tools":{"echo":{"redact":["emails"]}}}"#;
+    let rig = Rig::start(policy, false, play, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    let mut stream = client.stream(Method::POST, CALL).await;
+    let our_id = rig.server.got("tools/call")[0].at("id");
+    let first = senders.lock().unwrap().remove(0);
+    first.send("id: e1\ndata:\n\n".to_owned()).unwrap();
+    first
+        .send(format!(
+            "id: e2\n{}",
+            event(
+                r#"{"jsonrpc":"2.0","method":"notifications/message","params":{"level":"info","data":"go"}}"#
+            )
+        ))
+        .unwrap();
+    assert_eq!(stream.event().await.unwrap().id.as_deref(), Some("e2"));
+    drop(first);
+    assert!(stream.next().await.is_none());
+    let mut again = client.with("last-event-id", "e2").stream(Method::GET, "").await;
+    let get = rig.server.received.lock().unwrap().last().cloned().unwrap();
+    assert_eq!((get.header("last-event-id"), get.header("mcp-session-id")), ("e2", "the-one-session"));
+    let second = senders.lock().unwrap().remove(0);
+    second
+        .send(event(&format!(r#"{{"jsonrpc":"2.0","id":{our_id},"result":{{"text":"a@example.com"}}}}"#)))
+        .unwrap();
+    let answer = again.next().await.unwrap();
+    assert_eq!((at(&answer, "id"), at(&answer, "result|text")), ("a".into(), "[REDACTED emails]".into()));
+}
+
+#[tokio::test]
+async fn client_and_server_of_different_eras_get_a_clear_error() {
+    let legacy = Rig::legacy(OPEN).await;
+    let answer = legacy.client.call("echo", r#"{"text":"x"}"#).await;
+    assert_eq!(answer.at("error|code"), "41004", "{}", answer.text);
+    assert_eq!(legacy.server.got("tools/call").len(), 0);
+    let modern = Rig::modern(OPEN).await;
+    let answer = modern.client.post(INITIALIZE).await;
+    assert_eq!(answer.at("error|code"), "41004", "{}", answer.text);
+}
+
+#[tokio::test]
+async fn sessions_are_bounded() {
+    let settings = Settings { sessions_per_grant_max: 2, ..Settings::default() };
+    let rig = Rig::start(OPEN, false, plain(), settings).await;
+    rig.client.initialize().await;
+    rig.client.initialize().await;
+    let third = rig.client.post(INITIALIZE).await;
+    assert_eq!((third.status.as_u16(), third.headers["retry-after"].to_str().unwrap()), (503, "1"));
+    rig.client_at("/mcp/fake", OTHER_TOKEN).initialize().await;
+}
+
+/// Polls until there is something; the test runner's own timeout ends it otherwise.
+async fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
+    loop {
+        if let Some(found) = look() {
+            return found;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}

@@ -1,0 +1,23 @@
+//! The gateway over real sockets, with a server of our own behind it that notes what it received.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::panic,
+    reason = "in tests a panic is the message, also in the functions that the tests share"
+)]
+
+mod client;
+mod fake_server;
+mod rig;
+
+mod calls;
+mod doors;
+mod faults;
+mod legacy;
+mod lists;
+mod records;
+mod revokes;
+mod streams;
+mod tasks;
+mod tls;

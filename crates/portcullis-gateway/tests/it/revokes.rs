@@ -1,0 +1,127 @@
+//! Changes while a stream is open: revoked grants, changed policies.
+
+use std::sync::{Arc, Mutex};
+
+use http::Method;
+use jiff::Timestamp;
+use portcullis_gateway::{Gateway, Settings, Snapshot};
+use portcullis_state::grants::GrantTable;
+
+use crate::client::{at, body, call_body};
+use crate::fake_server::{Play, event};
+use crate::rig::{OPEN, Rig, TOKEN, active, entry, grant, script, spec, url_of};
+use crate::streams::{Senders, streaming};
+
+fn revoke(rig: &Rig) {
+    let mut alice = grant("alice", &[("fake", "p")]);
+    alice.revoked = Some(Timestamp::UNIX_EPOCH);
+    let grants = GrantTable::build([entry(TOKEN, alice)], None).unwrap();
+    let servers = vec![spec("fake", url_of(&rig.server))];
+    rig.gateway.replace(Snapshot::compile(servers, vec![active(OPEN, 1)], grants).unwrap());
+}
+
+#[tokio::test]
+async fn a_revoked_grant_loses_its_open_streams_and_sessions_at_once() {
+    let (play, senders) = streaming("tools/call");
+    let rig = Rig::start(OPEN, true, play, Settings::default()).await;
+    let client = rig.client.modern("tools/call", "echo");
+    let mut stream = client.stream(Method::POST, &call_body("echo", r#"{"text":"x"}"#)).await;
+    let server = senders.lock().unwrap()[0].clone();
+    revoke(&rig);
+    let last = stream.next().await.unwrap();
+    assert_eq!(at(&last, "id"), "7");
+    assert!(at(&last, "error|message").contains("valid token"));
+    assert!(stream.next().await.is_none());
+    server.closed().await;
+    assert_eq!(rig.client.call("echo", r#"{"text":"x"}"#).await.status, 401);
+
+    let legacy = Rig::legacy(OPEN).await;
+    let client = legacy.client.initialize().await;
+    let mut stream = client.stream(Method::GET, "").await;
+    revoke(&legacy);
+    assert!(stream.next().await.is_none());
+    legacy.replace_policy(OPEN, 1);
+    assert_eq!(
+        client.post(r#"{"jsonrpc":"2.0","id":1,"method":"ping"}"#).await.status,
+        404,
+        "its session is gone"
+    );
+}
+
+#[tokio::test]
+async fn an_expired_grant_loses_its_stream() {
+    let rig = Rig::legacy(OPEN).await;
+    let mut alice = grant("alice", &[("fake", "p")]);
+    alice.expires = Some(Timestamp::now() + std::time::Duration::from_millis(400));
+    let grants = GrantTable::build([entry(TOKEN, alice)], None).unwrap();
+    let servers = vec![spec("fake", url_of(&rig.server))];
+    rig.gateway.replace(Snapshot::compile(servers, vec![active(OPEN, 1)], grants).unwrap());
+    let client = rig.client.initialize().await;
+    let mut stream = client.stream(Method::GET, "").await;
+    assert!(stream.next().await.is_none());
+    assert_eq!(client.post("{}").await.status, 401);
+}
+
+#[tokio::test]
+async fn a_policy_change_that_alters_the_list_is_told_and_judged_at_once() {
+    let rig = Rig::legacy(OPEN).await;
+    let client = rig.client.initialize().await;
+    let call = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"secret"}}"#;
+    assert_eq!(client.post(call).await.at("result|isError"), "false");
+    let mut stream = client.stream(Method::GET, "").await;
+    // The same list under another version: nothing to tell.
+    rig.replace_policy(r#"{"version":"1","default":"allow","description":"same"}"#, 2);
+    rig.replace_policy(r#"{"version":"1","default":"allow","hide":["secret"]}"#, 3);
+    assert_eq!(at(&stream.next().await.unwrap(), "method"), "notifications/tools/list_changed");
+    assert_eq!(client.post(call).await.at("error|message"), "Unknown tool: secret");
+}
+
+#[tokio::test]
+async fn a_subscription_is_told_of_a_policy_change_and_judged_by_the_new_policy() {
+    let (play, senders) = streaming("subscriptions/listen");
+    let rig = Rig::start(OPEN, true, play, Settings::default()).await;
+    rig.client.call("echo", r#"{"text":"x"}"#).await;
+    let listen = body(
+        "subscriptions/listen",
+        r#""notifications":{"toolsListChanged":true,"resourceSubscriptions":["doc://a/b"]}"#,
+    );
+    let client = rig.client.modern("subscriptions/listen", "");
+    let mut stream = client.stream(Method::POST, &listen).await;
+    rig.replace_policy(
+        r#"{"version":"1","default":"allow","hide":["secret"],"resources":{"deny":["doc://a/*"]}}"#,
+        2,
+    );
+    let told = stream.next().await.unwrap();
+    assert_eq!(at(&told, "method"), "notifications/tools/list_changed");
+    assert_eq!(at(&told, "params|_meta|io.modelcontextprotocol/subscriptionId"), "7");
+    let server = senders.lock().unwrap()[0].clone();
+    let updated = |uri: &str| {
+        event(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/resources/updated","params":{{"uri":"{uri}"}}}}"#
+        ))
+    };
+    server.send(updated("doc://a/b")).unwrap();
+    server.send(updated("doc://c/d")).unwrap();
+    assert_eq!(at(&stream.next().await.unwrap(), "params|uri"), "doc://c/d");
+}
+
+/// The server sees the call, the grant is revoked, then the stream is opened: nobody would tell it later.
+#[tokio::test]
+async fn a_grant_that_is_revoked_while_its_stream_is_being_opened_gets_none() {
+    let gateway: Arc<Mutex<Option<Arc<Gateway>>>> = Arc::default();
+    let (known, senders) = (gateway.clone(), Senders::default());
+    let play = script(move |received| {
+        (received.at("method") == "tools/call").then(|| {
+            let gateway = known.lock().unwrap().clone().unwrap();
+            gateway.replace(Snapshot::compile(Vec::new(), Vec::new(), GrantTable::default()).unwrap());
+            let (send, read) = tokio::sync::mpsc::unbounded_channel();
+            senders.lock().unwrap().push(send);
+            Play::Stream(read)
+        })
+    });
+    let rig = Rig::start(OPEN, true, play, Settings::default()).await;
+    *gateway.lock().unwrap() = Some(rig.gateway.clone());
+    let client = rig.client.modern("tools/call", "echo");
+    let answer = client.send(Method::POST, &call_body("echo", r#"{"text":"x"}"#)).await;
+    assert_eq!(answer.status(), 401);
+}

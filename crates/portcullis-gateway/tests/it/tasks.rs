@@ -1,0 +1,62 @@
+//! Tasks belong to the grant whose call became one.
+
+use portcullis_gateway::Settings;
+
+use crate::client::{Client, at};
+use crate::fake_server::{Play, Received, Script};
+use crate::rig::{OTHER_TOKEN, Rig, script};
+
+const POLICY: &str = r#"{"version":"1","default":"allow","tools":{"write":{"redact":["emails"]}}}"#;
+
+fn working(modern: bool) -> Script {
+    script(move |received: &Received| {
+        let task = r#""taskId":"t1","status":"working""#;
+        Some(Play::Result(match received.at("method").as_str() {
+            "tools/call" if modern => format!(r#"{{"resultType":"task",{task}}}"#),
+            "tools/call" => format!(r#"{{"task":{{{task}}}}}"#),
+            "tasks/list" => r#"{"tasks":[{"taskId":"t0"},{"taskId":"t1"}]}"#.to_owned(),
+            "tasks/get" | "tasks/result" => {
+                r#"{"taskId":"t1","result":{"text":"from bob@example.com"}}"#.to_owned()
+            }
+            _ => return None,
+        }))
+    })
+}
+
+#[tokio::test]
+async fn a_modern_task_is_its_grants_alone_and_its_result_is_redacted() {
+    let rig = Rig::start(POLICY, true, working(true), Settings::default()).await;
+    let get = |client: Client| async move { client.ask("tasks/get", "t1", r#""taskId":"t1""#).await };
+    let alice = || rig.client_at("/mcp/fake", "alice-token");
+    assert_eq!(get(alice()).await.at("error|code"), "-32602", "there is no task yet");
+    assert_eq!(rig.client.call("write", "{}").await.at("result|taskId"), "t1");
+    let answer = get(alice()).await;
+    assert_eq!(answer.at("result|result|text"), "from [REDACTED emails]", "{}", answer.text);
+    let other = get(rig.client_at("/mcp/fake", OTHER_TOKEN)).await;
+    assert_eq!((other.at("error|code"), other.at("error|message")), ("-32602".into(), "unknown task".into()));
+    assert_eq!(rig.server.got("tasks/get").len(), 1);
+}
+
+#[tokio::test]
+async fn legacy_tasks_are_listed_and_read_by_their_owner_only() {
+    let rig = Rig::start(POLICY, false, working(false), Settings::default()).await;
+    let alice = rig.client.initialize().await;
+    let bob = rig.client_at("/mcp/fake", OTHER_TOKEN).initialize().await;
+    let send = |method: &str, params: &str| {
+        format!(r#"{{"jsonrpc":"2.0","id":1,"method":"{method}","params":{params}}}"#)
+    };
+    let call = send("tools/call", r#"{"name":"write","task":{"ttl":1000}}"#);
+    assert_eq!(alice.post(&call).await.at("result|task|taskId"), "t1");
+    assert_eq!(rig.server.got("tools/call")[0].at("params|task|ttl"), "1000");
+    let list = |answer: crate::client::Answer| at(&answer.json(), "result|tasks");
+    assert_eq!(list(alice.post(&send("tasks/list", "{}")).await), r#"[{"taskId":"t1"}]"#);
+    assert_eq!(list(bob.post(&send("tasks/list", "{}")).await), "[]");
+    let result = send("tasks/result", r#"{"taskId":"t1"}"#);
+    assert_eq!(alice.post(&result).await.at("result|result|text"), "from [REDACTED emails]");
+    for method in ["tasks/get", "tasks/result", "tasks/cancel"] {
+        let stolen = bob.post(&send(method, r#"{"taskId":"t1"}"#)).await;
+        assert_eq!(stolen.at("error|message"), "unknown task", "{method}");
+    }
+    // The same id for another grant's call: the server cannot hand one task to two.
+    assert_eq!(bob.post(&call).await.at("error|code"), "41006");
+}

@@ -1,0 +1,210 @@
+//! The data directory: what is where, who may read it, who holds it.
+//!
+//! ```text
+//! DIR/                     mode 0700
+//!   format                 `portcullis-data 1`; written last, so a directory without it is unfinished
+//!   lock                   held by the running process; says who it is
+//!   portcullis.sock        where the running gateway listens for commands
+//!   state.db               grants, servers, policies (SQLite)
+//!   index.db               the log's index (SQLite); can be deleted
+//!   counters.snapshot      the counters as of one record
+//!   keys/                  checkpoint.key, digest.key, sealing-1.key (mode 0600), checkpoint.pub
+//!   log/                   segments, `head`, `cut-…` files of repairs
+//! ```
+//!
+//! A directory from a newer version is refused; nothing in it is touched.
+
+use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
+use std::io::{self, Read as _, Write as _};
+use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::path::{Path, PathBuf};
+
+use jiff::Timestamp;
+use portcullis_json::{Limits, Object, Value, parse};
+
+use crate::StateFault;
+use crate::keys::{CheckpointKey, DigestKey, PublicKey, create_key_file};
+use crate::sealed::SealingKeys;
+
+/// The newest format that this version reads.
+pub const FORMAT: u32 = 1;
+
+const FORMAT_WORD: &str = "portcullis-data ";
+/// What an unfinished directory may contain.
+const OUR_NAMES: [&str; 3] = ["keys", "log", "lock"];
+
+/// A data directory that is ours and readable.
+#[derive(Clone, Debug)]
+pub struct DataDirectory {
+    path: PathBuf,
+}
+
+impl DataDirectory {
+    /// Opens the directory; makes it, with its keys, if it is not there or empty.
+    pub fn open_or_create(path: &Path) -> Result<DataDirectory, StateFault> {
+        let directory = DataDirectory { path: path.to_owned() };
+        match directory.format()? {
+            Some(found) if found > FORMAT => {
+                Err(StateFault::Newer { path: path.to_owned(), found, known: FORMAT })
+            }
+            Some(_) => directory.check_mode().map(|()| directory),
+            None => directory.create().map(|()| directory),
+        }
+    }
+
+    fn format(&self) -> Result<Option<u32>, StateFault> {
+        let path = self.path.join("format");
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+            Err(error) => return Err(StateFault::file("read", &path, error)),
+        };
+        let number = text.trim_end().strip_prefix(FORMAT_WORD).and_then(|n| n.parse().ok());
+        number.map(Some).ok_or(StateFault::NotOurs { path: self.path.clone() })
+    }
+
+    fn check_mode(&self) -> Result<(), StateFault> {
+        let metadata = fs::metadata(&self.path);
+        let metadata = metadata.map_err(|error| StateFault::file("read", &self.path, error))?;
+        if metadata.permissions().mode() & 0o007 != 0 {
+            return Err(StateFault::TooOpen { path: self.path.clone(), wanted: "700" });
+        }
+        Ok(())
+    }
+
+    fn create(&self) -> Result<(), StateFault> {
+        self.make_private(&self.path)?;
+        self.check_unused()?;
+        let keys = self.path.join("keys");
+        self.make_private(&keys)?;
+        self.make_private(&self.log())?;
+        for name in ["checkpoint.key", "digest.key", "sealing-1.key"] {
+            let path = keys.join(name);
+            if !path.exists() {
+                create_key_file(&path)?;
+            }
+        }
+        let public = self.checkpoint_key()?.public();
+        self.write("keys/checkpoint.pub", &format!("{public}\n"))?;
+        self.write("format", &format!("{FORMAT_WORD}{FORMAT}\n"))
+    }
+
+    fn make_private(&self, path: &Path) -> Result<(), StateFault> {
+        let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+        let mode = fs::Permissions::from_mode(0o700);
+        made.and_then(|()| fs::set_permissions(path, mode))
+            .map_err(|error| StateFault::file("make", path, error))
+    }
+
+    /// Only an empty directory, or one whose making was interrupted, becomes ours.
+    fn check_unused(&self) -> Result<(), StateFault> {
+        let entries = fs::read_dir(&self.path);
+        let entries = entries.map_err(|error| StateFault::file("read", &self.path, error))?;
+        let ours = |name: &str| OUR_NAMES.contains(&name);
+        for entry in entries.flatten() {
+            if !entry.file_name().to_str().is_some_and(ours) {
+                return Err(StateFault::NotOurs { path: self.path.clone() });
+            }
+        }
+        Ok(())
+    }
+
+    fn write(&self, name: &str, text: &str) -> Result<(), StateFault> {
+        let path = self.path.join(name);
+        crate::log::replace_file(&crate::log::Disk, &path, text.as_bytes())
+            .map_err(|error| StateFault::file("write", &path, error))
+    }
+
+    /// The directory itself.
+    pub fn path(&self) -> &Path {
+        &self.path
+    }
+
+    /// The log's directory.
+    pub fn log(&self) -> PathBuf {
+        self.path.join("log")
+    }
+
+    /// The log's index.
+    pub fn index(&self) -> PathBuf {
+        self.path.join("index.db")
+    }
+
+    /// The store's database.
+    pub fn store(&self) -> PathBuf {
+        self.path.join("state.db")
+    }
+
+    /// Where the running gateway listens for commands.
+    pub fn socket(&self) -> PathBuf {
+        self.path.join("portcullis.sock")
+    }
+
+    /// The key that signs checkpoints.
+    pub fn checkpoint_key(&self) -> Result<CheckpointKey, StateFault> {
+        CheckpointKey::read(&self.path.join("keys/checkpoint.key"))
+    }
+
+    /// The key that checks them. Keep a copy elsewhere: who can change the log can change this file.
+    pub fn public_key(&self) -> Result<PublicKey, StateFault> {
+        let path = self.path.join("keys/checkpoint.pub");
+        let text = fs::read_to_string(&path);
+        let text = text.map_err(|error| StateFault::file("read", &path, error))?;
+        PublicKey::parse(&text).ok_or(StateFault::BadKeyFile { path })
+    }
+
+    /// The key that digests arguments.
+    pub fn digest_key(&self) -> Result<DigestKey, StateFault> {
+        DigestKey::read(&self.path.join("keys/digest.key"))
+    }
+
+    /// The keys that seal credentials.
+    pub fn sealing_keys(&self) -> Result<SealingKeys, StateFault> {
+        SealingKeys::read(&self.path.join("keys"))
+    }
+
+    /// Takes the directory for this process, until the lock is dropped or the process ends.
+    pub fn lock(&self, purpose: &str, now: Timestamp) -> Result<DirectoryLock, StateFault> {
+        let path = self.path.join("lock");
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false).mode(0o600);
+        let fault = |error| StateFault::file("lock", &path, error);
+        let mut file = options.open(&path).map_err(fault)?;
+        match file.try_lock() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(self.held(&mut file)),
+            Err(TryLockError::Error(error)) => return Err(fault(error)),
+        }
+        let holder = Object::new()
+            .with("pid", i64::from(std::process::id()))
+            .with("since", now.to_string())
+            .with("purpose", purpose);
+        file.set_len(0).map_err(fault)?;
+        file.write_all(Value::from(holder).to_string().as_bytes()).map_err(fault)?;
+        file.sync_all().map_err(fault)?;
+        Ok(DirectoryLock { _file: file })
+    }
+
+    /// Who holds the directory, as far as the lock file tells.
+    fn held(&self, file: &mut File) -> StateFault {
+        let mut text = Vec::new();
+        // The holder may just be writing it; then it is unknown.
+        let _ = file.read_to_end(&mut text);
+        let holder = parse(&text, &Limits::document()).unwrap_or(Value::Null);
+        let field = |key: &str| holder.get(key).and_then(Value::as_str).map(str::to_owned);
+        let pid = holder.get("pid").and_then(Value::as_number);
+        StateFault::Held {
+            path: self.path.clone(),
+            pid: pid.and_then(|pid| pid.spelling().parse().ok()).unwrap_or_default(),
+            purpose: field("purpose").unwrap_or_else(|| "starting".to_owned()),
+            since: field("since").unwrap_or_else(|| "just now".to_owned()),
+            socket: self.socket(),
+        }
+    }
+}
+
+/// The directory is this process's while this lives. The system lets go when the process ends, however.
+#[derive(Debug)]
+pub struct DirectoryLock {
+    _file: File,
+}

@@ -1,0 +1,374 @@
+//! The log's index: a SQLite table for searching, filled by a reader that lags behind.
+//!
+//! It holds what can be searched for and where each record stands; the records themselves are read from
+//! the segments. It can be deleted at any time and is built again from the log; so it is when it belongs to
+//! another log, or to a past that the log does not share. Calls never wait for it.
+
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::JoinHandle;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use rusqlite::types::Value as Sql;
+use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
+
+use crate::log::{Followed, Follower, From, Position, Segment, Stored, read_line, segments};
+
+/// Bumped when the columns change; an index of another version is built again.
+const VERSION: u32 = 1;
+/// Records that are taken in one go.
+const BATCH_MAX: usize = 1000;
+/// Records that one query returns.
+pub const PAGE_MAX: usize = 1000;
+/// How often the reader looks for new records.
+const LOOK_EVERY: Duration = Duration::from_millis(200);
+
+const TABLES: &str = "
+    CREATE TABLE records (
+        seq INTEGER PRIMARY KEY, time INTEGER NOT NULL, kind TEXT NOT NULL, request TEXT,
+        grant_id TEXT, server TEXT, tool TEXT, class TEXT, outcome TEXT, rule TEXT, text TEXT,
+        segment INTEGER NOT NULL, place INTEGER NOT NULL) STRICT;
+    CREATE INDEX records_by_time ON records (time);
+    CREATE INDEX records_by_grant ON records (grant_id, seq);
+    CREATE INDEX records_by_tool ON records (server, tool, seq);
+    CREATE TABLE progress (
+        one INTEGER PRIMARY KEY CHECK (one = 1), seq INTEGER NOT NULL, hash BLOB NOT NULL,
+        segment INTEGER NOT NULL, place INTEGER NOT NULL) STRICT;
+";
+
+/// The index could not be used.
+#[derive(Debug, thiserror::Error)]
+pub enum IndexFault {
+    /// The database refused.
+    #[error("the log's index failed: {0}; it can be deleted and is built again")]
+    Database(#[from] rusqlite::Error),
+    /// The log could not be read.
+    #[error("the log cannot be read: {0}")]
+    Log(#[from] io::Error),
+}
+
+/// What to look for. Everything that is set must hold.
+#[derive(Clone, Debug, Default)]
+pub struct Filter {
+    /// Not before this time.
+    pub since: Option<Timestamp>,
+    /// Before this time.
+    pub until: Option<Timestamp>,
+    /// `decision`, `outcome`, `event`, …
+    pub kind: Option<String>,
+    /// A request's id.
+    pub request: Option<String>,
+    /// A grant's id.
+    pub grant: Option<String>,
+    /// A server's name.
+    pub server: Option<String>,
+    /// A tool's name.
+    pub tool: Option<String>,
+    /// A class.
+    pub class: Option<String>,
+    /// An outcome.
+    pub outcome: Option<String>,
+    /// A rule's pointer.
+    pub rule: Option<String>,
+    /// Words in message, action, rule or names; upper and lower case (of ASCII) are alike.
+    pub text: Option<String>,
+    /// Only records before this one: for the next page.
+    pub before: Option<u64>,
+    /// At most so many; never more than `PAGE_MAX`.
+    pub limit: Option<usize>,
+}
+
+/// What was found, newest first.
+#[derive(Debug)]
+pub struct Page {
+    /// The records.
+    pub records: Vec<Stored>,
+    /// How far the index has read.
+    pub indexed_to: u64,
+    /// Whether there may be more: ask again with `before` set to the last number.
+    pub more: bool,
+}
+
+/// The index of one log.
+pub struct Index {
+    connection: Connection,
+    log: PathBuf,
+    follower: Option<Follower>,
+}
+
+impl Index {
+    /// Opens the index at `path` of the log in `log`; one that is unusable is built again.
+    pub fn open(path: &Path, log: &Path) -> Result<Index, IndexFault> {
+        let opened = Index::connect(path, log).and_then(|index| {
+            index.check_version()?;
+            Ok(index)
+        });
+        match opened {
+            Ok(index) => Ok(index),
+            Err(_) => {
+                remove(path)?;
+                Index::connect(path, log)
+            }
+        }
+    }
+
+    fn connect(path: &Path, log: &Path) -> Result<Index, IndexFault> {
+        let connection = Connection::open(path)?;
+        connection.busy_timeout(Duration::from_secs(5))?;
+        // OFF: what a crash destroys is built again.
+        connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;")?;
+        let version = "SELECT user_version FROM pragma_user_version";
+        let found: u32 = connection.query_row(version, [], |row| row.get(0))?;
+        if found == 0 {
+            connection.execute_batch(TABLES)?;
+            connection.pragma_update(None, "user_version", VERSION)?;
+        }
+        Ok(Index { connection, log: log.to_owned(), follower: None })
+    }
+
+    fn check_version(&self) -> rusqlite::Result<()> {
+        let version = "SELECT user_version FROM pragma_user_version";
+        let found: u32 = self.connection.query_row(version, [], |row| row.get(0))?;
+        let progress = "SELECT count(*) FROM progress";
+        self.connection.query_row(progress, [], |row| row.get::<_, u32>(0))?;
+        if found == VERSION { Ok(()) } else { Err(rusqlite::Error::InvalidQuery) }
+    }
+
+    /// Takes in up to a batch of new records; returns how many. A past that the log does not share any
+    /// more is forgotten, and reading starts over.
+    pub fn catch_up(&mut self) -> Result<usize, IndexFault> {
+        match self.take_batch() {
+            Err(IndexFault::Log(error)) if error.kind() == io::ErrorKind::InvalidData => {
+                self.start_over()?;
+                self.take_batch()
+            }
+            result => result,
+        }
+    }
+
+    fn take_batch(&mut self) -> Result<usize, IndexFault> {
+        let mut follower = match self.follower.take() {
+            Some(follower) => follower,
+            None => self.resume()?,
+        };
+        let change = self.connection.transaction()?;
+        let mut taken = 0;
+        while taken < BATCH_MAX {
+            let Some(followed) = follower.next_record()? else {
+                break;
+            };
+            insert(&change, &followed)?;
+            taken += 1;
+        }
+        change.commit()?;
+        self.follower = Some(follower);
+        Ok(taken)
+    }
+
+    /// Goes on where the index ends, if the log still has that record.
+    fn resume(&mut self) -> Result<Follower, IndexFault> {
+        let query = "SELECT seq, hash, segment, place FROM progress";
+        let row = self.connection.query_row(query, [], |row| {
+            let position = Position { sequence: row.get(0)?, hash: row.get(1)? };
+            Ok((position, row.get(2)?, row.get(3)?))
+        });
+        if let Some((position, segment, place)) = row.optional()? {
+            let file = Segment::in_directory(&self.log, segment);
+            let line = read_line(&file.path, place).unwrap_or_default();
+            if Stored::read(&line).is_ok_and(|record| record.position == position) {
+                let next = place + line.len() as u64 + 1;
+                return Ok(Follower::resume(&self.log, segment, next, position)?);
+            }
+            self.start_over()?;
+        }
+        Ok(Follower::open(&self.log, From::Start)?)
+    }
+
+    fn start_over(&mut self) -> Result<(), IndexFault> {
+        self.follower = None;
+        Ok(self.connection.execute_batch("DELETE FROM records; DELETE FROM progress;")?)
+    }
+
+    /// Forgets records whose segments were retired.
+    pub fn prune(&mut self) -> Result<(), IndexFault> {
+        if let Some(first) = segments(&self.log)?.first() {
+            self.connection.execute("DELETE FROM records WHERE seq < ?1", [first.first])?;
+        }
+        Ok(())
+    }
+
+    /// How far the index has read.
+    pub fn indexed_to(&self) -> Result<u64, IndexFault> {
+        let query = "SELECT seq FROM progress";
+        let found = self.connection.query_row(query, [], |row| row.get(0)).optional()?;
+        Ok(found.unwrap_or_default())
+    }
+
+    /// Searches, newest first.
+    pub fn query(&self, filter: &Filter) -> Result<Page, IndexFault> {
+        let indexed_to = self.indexed_to()?;
+        let limit = filter.limit.unwrap_or(PAGE_MAX).min(PAGE_MAX);
+        let (conditions, values) = conditions(filter);
+        let sql = format!(
+            "SELECT segment, place FROM records WHERE {conditions} ORDER BY seq DESC LIMIT {}",
+            limit + 1
+        );
+        let mut query = self.connection.prepare(&sql)?;
+        let rows = query.query_map(params_from_iter(values), |row| Ok((row.get(0)?, row.get(1)?)))?;
+        let places: Vec<(u64, u64)> = rows.collect::<Result<_, _>>()?;
+        let more = places.len() > limit;
+        let mut records = Vec::new();
+        for (segment, place) in places.into_iter().take(limit) {
+            let path = Segment::in_directory(&self.log, segment).path;
+            // A segment that was retired meanwhile takes its records along.
+            let line = match read_line(&path, place) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => continue,
+                result => result?,
+            };
+            let record = Stored::read(&line);
+            records.push(record.map_err(|what| io::Error::new(io::ErrorKind::InvalidData, what))?);
+        }
+        Ok(Page { records, indexed_to, more })
+    }
+}
+
+fn remove(path: &Path) -> io::Result<()> {
+    for ending in ["", "-wal", "-shm"] {
+        let mut name = path.as_os_str().to_owned();
+        name.push(ending);
+        match std::fs::remove_file(&name) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
+            _ => {}
+        }
+    }
+    Ok(())
+}
+
+fn insert(change: &rusqlite::Transaction<'_>, followed: &Followed) -> rusqlite::Result<()> {
+    let record = &followed.record;
+    let words = ["message", "action", "rule", "tool", "resource", "policy", "source", "by"];
+    let text: Vec<&str> = words.iter().filter_map(|key| record.text(key)).collect();
+    let mut row = change.prepare_cached(
+        "INSERT OR REPLACE INTO records VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13)",
+    )?;
+    row.execute(params![
+        record.position.sequence,
+        record.time.as_microsecond(),
+        record.kind,
+        record.text("request"),
+        record.text("grant"),
+        record.text("server"),
+        record.text("tool"),
+        record.text("class"),
+        record.text("outcome"),
+        record.text("rule"),
+        text.join("\n"),
+        followed.segment,
+        followed.offset,
+    ])?;
+    let mut progress = change.prepare_cached("INSERT OR REPLACE INTO progress VALUES (1, ?1, ?2, ?3, ?4)")?;
+    let position = &record.position;
+    progress.execute(params![position.sequence, position.hash, followed.segment, followed.offset])?;
+    Ok(())
+}
+
+/// The conditions with `?` for each value; never a value in the text.
+fn conditions(filter: &Filter) -> (String, Vec<Sql>) {
+    let mut parts = vec!["1"];
+    let mut values = Vec::new();
+    let mut add = |part: &'static str, value: Option<Sql>| {
+        if let Some(value) = value {
+            parts.push(part);
+            values.push(value);
+        }
+    };
+    let text = |text: &Option<String>| text.clone().map(Sql::Text);
+    let time = |time: Option<Timestamp>| time.map(|time| Sql::Integer(time.as_microsecond()));
+    add("time >= ?", time(filter.since));
+    add("time < ?", time(filter.until));
+    add("kind = ?", text(&filter.kind));
+    add("request = ?", text(&filter.request));
+    add("grant_id = ?", text(&filter.grant));
+    add("server = ?", text(&filter.server));
+    add("tool = ?", text(&filter.tool));
+    add("class = ?", text(&filter.class));
+    add("outcome = ?", text(&filter.outcome));
+    add("rule = ?", text(&filter.rule));
+    add("instr(lower(text), lower(?)) > 0", text(&filter.text));
+    let before = filter.before.map(|before| Sql::Integer(i64::try_from(before).unwrap_or(i64::MAX)));
+    add("seq < ?", before);
+    (parts.join(" AND "), values)
+}
+
+/// The thread that keeps the index up to date.
+pub struct Indexer {
+    stop: Arc<(Mutex<bool>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+    fault: Arc<Mutex<Option<String>>>,
+}
+
+impl Indexer {
+    /// Starts it.
+    pub fn start(path: &Path, log: &Path) -> io::Result<Indexer> {
+        let stop = Arc::new((Mutex::new(false), Condvar::new()));
+        let fault = Arc::new(Mutex::new(None));
+        let (path, log) = (path.to_owned(), log.to_owned());
+        let (stopping, report) = (stop.clone(), fault.clone());
+        let thread = std::thread::Builder::new()
+            .name("log-indexer".to_owned())
+            .spawn(move || keep_up(&path, &log, &stopping, &report))?;
+        Ok(Indexer { stop, thread: Some(thread), fault })
+    }
+
+    /// Why the index does not follow at the moment.
+    pub fn fault(&self) -> Option<String> {
+        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+impl Drop for Indexer {
+    fn drop(&mut self) {
+        *self.stop.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        self.stop.1.notify_all();
+        if let Some(thread) = self.thread.take() {
+            // What it had to say is in `fault`.
+            let _ = thread.join();
+        }
+    }
+}
+
+fn keep_up(path: &Path, log: &Path, stop: &(Mutex<bool>, Condvar), report: &Mutex<Option<String>>) {
+    let mut index = None;
+    loop {
+        let taken = follow_once(&mut index, path, log);
+        if taken.is_err() {
+            index = None;
+        }
+        let busy = matches!(taken, Ok(BATCH_MAX));
+        *report.lock().unwrap_or_else(PoisonError::into_inner) = taken.err().map(|fault| fault.to_string());
+        let stopping = stop.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let patience = if busy { Duration::ZERO } else { LOOK_EVERY };
+        let waited = stop.1.wait_timeout_while(stopping, patience, |stopping| !*stopping);
+        if *waited.unwrap_or_else(PoisonError::into_inner).0 {
+            return;
+        }
+    }
+}
+
+fn follow_once(index: &mut Option<Index>, path: &Path, log: &Path) -> Result<usize, IndexFault> {
+    // Somebody may have deleted the file to have it built again.
+    if !path.exists() {
+        *index = None;
+    }
+    let index = match index {
+        Some(index) => index,
+        None => index.insert(Index::open(path, log)?),
+    };
+    let taken = index.catch_up()?;
+    if taken > 0 {
+        index.prune()?;
+    }
+    Ok(taken)
+}

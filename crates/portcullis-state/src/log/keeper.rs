@@ -1,0 +1,272 @@
+//! The keeper: one thread that syncs for all, and looks after the log.
+//!
+//! Callers who must wait are confirmed by the next sync, which covers everybody who came before it began.
+//! Without such callers a sync follows within 10 ms. Between syncs the keeper signs checkpoints that are
+//! due by age, rotates, retires old segments, keeps the `head` file, and tries to recover a failed log.
+
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use tokio::sync::watch;
+
+use super::chain::Position;
+use super::fault::LogFault;
+use super::writer::{Checkpoint, Writer};
+use super::{LogHealth, LogOptions, checkpoint, lock_plain, lock_writer, retention};
+
+/// A written record is synced after this long at the latest, also if nobody waits for it.
+const SYNC_WITHIN: Duration = Duration::from_millis(10);
+/// A failed log is tried again after this long.
+const RETRY_AFTER: Duration = Duration::from_millis(50);
+/// The keeper looks at ages at least this often.
+const LOOK_EVERY: Duration = Duration::from_secs(1);
+/// The `head` file is replaced at most this often, except at rotation and at the end.
+const HEAD_EVERY: Duration = Duration::from_secs(1);
+
+pub(crate) struct Shared {
+    writer: Mutex<Writer>,
+    /// Held by whoever syncs, rotates or recovers, so that a sync always belongs to the current segment.
+    /// Always taken before `writer`, never while holding it.
+    turn: Mutex<HeadState>,
+    pub(crate) wake: Condvar,
+    pub(crate) options: LogOptions,
+    pub(crate) directory: PathBuf,
+    pub(crate) checkpoints: watch::Sender<Position>,
+    head_sequence: AtomicU64,
+    /// The last record that the counters' snapshot contains.
+    snapshot_sequence: AtomicU64,
+    stopping: AtomicBool,
+}
+
+#[derive(Default)]
+struct HeadState {
+    durable: Option<Checkpoint>,
+    written_at: Option<Instant>,
+}
+
+impl Shared {
+    pub(crate) fn new(writer: Writer, options: LogOptions) -> Shared {
+        let directory = writer.directory.clone();
+        let (checkpoints, _) = watch::channel(writer.last);
+        let snapshot = crate::snapshot::read(&crate::snapshot::path_beside(&directory));
+        let snapshot_sequence = snapshot.ok().flatten().map_or(0, |snapshot| snapshot.position.sequence);
+        Shared {
+            writer: Mutex::new(writer),
+            turn: Mutex::default(),
+            wake: Condvar::new(),
+            options,
+            directory,
+            checkpoints,
+            head_sequence: AtomicU64::new(0),
+            snapshot_sequence: AtomicU64::new(snapshot_sequence),
+            stopping: AtomicBool::new(false),
+        }
+    }
+
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Writer> {
+        lock_writer(&self.writer)
+    }
+
+    fn now(&self) -> Timestamp {
+        (self.options.clock)()
+    }
+
+    /// One sync, outside the writer's lock, so that others append meanwhile.
+    pub(crate) fn sync(&self) -> Result<(), LogFault> {
+        let mut head = lock_plain(&self.turn);
+        let begun = self.lock().begin_sync();
+        if let Some(turn) = begun {
+            let result = turn.file.sync();
+            self.lock().finish_sync(&turn, result);
+            if self.lock().failure.is_none() {
+                self.note_checkpoint(&mut head, turn.checkpoint);
+            }
+        }
+        drop(head);
+        self.failure()
+    }
+
+    fn failure(&self) -> Result<(), LogFault> {
+        match self.lock().failure.clone() {
+            Some(reason) => Err(LogFault::Unavailable { reason }),
+            None => Ok(()),
+        }
+    }
+
+    fn note_checkpoint(&self, head: &mut HeadState, checkpoint: Option<Checkpoint>) {
+        let Some(checkpoint) = checkpoint else {
+            return;
+        };
+        let known = head.durable.as_ref().map(|known| known.position);
+        if known != Some(checkpoint.position) {
+            self.checkpoints.send_replace(checkpoint.position);
+            head.durable = Some(checkpoint);
+        }
+    }
+
+    /// Keeps the newest durable checkpoint. A failure is tried again: the log itself is not affected.
+    fn keep_head(&self, at_once: bool) {
+        let mut head = lock_plain(&self.turn);
+        let recent = head.written_at.is_some_and(|at| at.elapsed() < HEAD_EVERY);
+        let Some(checkpoint) = head.durable.clone() else {
+            return;
+        };
+        let sequence = checkpoint.position.sequence;
+        let known = self.head_sequence.load(Ordering::Relaxed) >= sequence;
+        if known || (recent && !at_once) {
+            return;
+        }
+        head.written_at = Some(Instant::now());
+        let storage = &*self.options.storage;
+        if checkpoint::write_head(storage, &self.directory, &checkpoint.line).is_ok() {
+            self.head_sequence.store(sequence, Ordering::Relaxed);
+        }
+    }
+
+    pub(crate) fn recover(&self) -> Result<(), LogFault> {
+        let _turn = lock_plain(&self.turn);
+        let now = self.now();
+        self.lock().recover(now)
+    }
+
+    pub(crate) fn rotate(&self) -> Result<(), LogFault> {
+        let mut head = lock_plain(&self.turn);
+        let mut writer = self.lock();
+        let result = writer.rotate(self.now());
+        let checkpoint = writer.checkpoint.clone();
+        let durable = writer.durable.position.sequence;
+        drop(writer);
+        let is_durable = |checkpoint: &Checkpoint| checkpoint.position.sequence <= durable;
+        self.note_checkpoint(&mut head, checkpoint.filter(is_durable));
+        drop(head);
+        result?;
+        self.keep_head(true);
+        retention::retire(self, self.now())
+    }
+
+    pub(crate) fn snapshot_written(&self, position: Position) {
+        self.snapshot_sequence.fetch_max(position.sequence, Ordering::SeqCst);
+    }
+
+    pub(crate) fn snapshot_sequence(&self) -> u64 {
+        self.snapshot_sequence.load(Ordering::SeqCst)
+    }
+
+    pub(crate) fn health(&self) -> LogHealth {
+        let writer = self.lock();
+        LogHealth {
+            failure: writer.failure.clone(),
+            written: writer.last.sequence,
+            durable: writer.durable.position.sequence,
+            pending_bytes: writer.pending.len(),
+            head: self.head_sequence.load(Ordering::Relaxed),
+        }
+    }
+
+    /// The last checkpoint of an orderly end.
+    pub(crate) fn seal_off(&self) -> Result<(), LogFault> {
+        let now = self.now();
+        let mut writer = self.lock();
+        if writer.since_checkpoint > 0 {
+            writer.write_checkpoint(now)?;
+        }
+        drop(writer);
+        self.sync()?;
+        self.keep_head(true);
+        Ok(())
+    }
+
+    pub(crate) fn request_stop(&self) {
+        self.stopping.store(true, Ordering::SeqCst);
+        // Taken and released, so that the keeper is either waiting or will look again.
+        drop(self.lock());
+        self.wake.notify_all();
+    }
+
+    fn is_stopping(&self) -> bool {
+        self.stopping.load(Ordering::SeqCst)
+    }
+}
+
+/// Starts the keeper.
+pub(crate) fn spawn(shared: Arc<Shared>) -> std::io::Result<JoinHandle<()>> {
+    std::thread::Builder::new().name("log-keeper".to_owned()).spawn(move || run(&shared))
+}
+
+fn run(shared: &Shared) {
+    while !shared.is_stopping() {
+        wait_for_work(shared);
+        if shared.failure().is_err() {
+            // The reason stays in the log's health until it works.
+            let _ = shared.recover();
+            continue;
+        }
+        // A failure is kept in the writer and seen in the next round.
+        let _ = shared.sync();
+        look_after(shared);
+    }
+    let _ = shared.sync();
+}
+
+/// Returns when a sync is due, a retry is due, or it is time to look round.
+fn wait_for_work(shared: &Shared) {
+    let mut writer = shared.lock();
+    let mut deadline = None;
+    loop {
+        if shared.is_stopping() || (writer.failure.is_none() && writer.has_waiters()) {
+            return;
+        }
+        let patience = match (&writer.failure, writer.pending.is_empty()) {
+            (Some(_), _) => RETRY_AFTER,
+            (None, false) => SYNC_WITHIN,
+            (None, true) => LOOK_EVERY,
+        };
+        let now = Instant::now();
+        let due = now + patience;
+        let until = *deadline.insert(deadline.map_or(due, |set: Instant| set.min(due)));
+        if until <= now {
+            return;
+        }
+        let waited = shared.wake.wait_timeout(writer, until - now);
+        writer = waited.unwrap_or_else(PoisonError::into_inner).0;
+    }
+}
+
+/// What the log needs by age or size.
+enum Due {
+    Nothing,
+    Checkpoint,
+    Rotation,
+}
+
+/// Checkpoints by age, rotation, the `head` file. What fails is due again in the next round.
+fn look_after(shared: &Shared) {
+    match what_is_due(shared) {
+        Due::Nothing => {}
+        Due::Checkpoint => drop(shared.lock().write_checkpoint(shared.now())),
+        Due::Rotation => drop(shared.rotate()),
+    }
+    shared.keep_head(false);
+}
+
+fn what_is_due(shared: &Shared) -> Due {
+    let now = shared.now();
+    let older =
+        |since: Timestamp, age: Duration| now > since && now.duration_since(since).unsigned_abs() >= age;
+    let options = &shared.options;
+    let writer = shared.lock();
+    let unsigned = writer.since_checkpoint > 0;
+    if writer.length >= options.segment_bytes_max
+        || unsigned && older(writer.segment_started, options.segment_age_max)
+    {
+        Due::Rotation
+    } else if unsigned && older(writer.checkpoint_time, options.checkpoint_age_max) {
+        Due::Checkpoint
+    } else {
+        Due::Nothing
+    }
+}

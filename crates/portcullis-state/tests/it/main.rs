@@ -1,0 +1,22 @@
+//! Tests with real files in temporary directories.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::string_slice,
+    clippy::panic,
+    clippy::print_stdout,
+    reason = "in tests a panic is the message, also in the functions that the tests share"
+)]
+
+mod directory;
+mod grants;
+mod index;
+mod log_appends;
+mod log_crashes;
+mod log_faults;
+mod log_replays;
+mod log_rotates;
+mod log_tampered;
+mod servers_and_policies;
+mod setup;

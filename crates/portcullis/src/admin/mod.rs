@@ -1,0 +1,108 @@
+//! What administrators do to the store: one function per command, the same whether a gateway runs or not.
+//!
+//! A command is a name and arguments as JSON. `reach.rs` sends it to the running gateway, or opens the store
+//! and runs it here; `instance` runs what comes over the socket. Every change is in the decision log.
+
+mod arguments;
+mod check;
+mod grants;
+mod policies;
+mod reach;
+mod servers;
+
+use jiff::Timestamp;
+use portcullis_gateway::ServerSpec;
+use portcullis_json::{Object, Value};
+use portcullis_state::log::{DecisionLog, Entry, Event, PolicyName};
+use portcullis_state::store::{PolicyVersion, Store};
+
+pub(crate) use reach::{Missing, directory, is_running, request};
+
+use crate::config::Config;
+use arguments::Arguments;
+
+/// A request over the socket: a policy of 1 MiB, escaped, and what stands around it.
+pub(crate) const REQUEST_BYTES_MAX: usize = 8 << 20;
+
+/// Who administers, in the log.
+const BY: &str = "cli";
+
+/// What a command works on.
+pub(crate) struct Administration<'a> {
+    pub(crate) store: &'a mut Store,
+    pub(crate) log: &'a DecisionLog,
+    /// What the configuration file of the running gateway declares: not to be changed from here.
+    pub(crate) declared: Option<&'a Config>,
+    pub(crate) now: Timestamp,
+}
+
+/// Runs one command.
+pub(crate) fn run(
+    administration: &mut Administration<'_>,
+    command: &str,
+    arguments: &Object,
+) -> Result<Value, String> {
+    let arguments = Arguments(arguments);
+    match command {
+        "grant create" => grants::create(administration, &arguments),
+        "grant list" => grants::list(administration),
+        "grant rotate" => grants::rotate(administration, &arguments),
+        "grant revoke" => grants::revoke(administration, &arguments),
+        "server add" => servers::add(administration, &arguments),
+        "server list" => servers::list(administration),
+        "server show" => servers::show(administration, &arguments),
+        "server remove" => servers::remove(administration, &arguments),
+        "policy add" => policies::add(administration, &arguments),
+        "policy list" => policies::list(administration),
+        "policy show" => policies::show(administration, &arguments),
+        "policy activate" => policies::activate(administration, &arguments),
+        "policy rollback" => policies::roll_back(administration, &arguments),
+        _ => {
+            Err(format!("the running gateway does not know the command `{command}`; is it an older version?"))
+        }
+    }
+}
+
+/// Whether a command changes anything.
+pub(crate) fn changes(command: &str) -> bool {
+    !command.ends_with(" list") && !command.ends_with(" show")
+}
+
+/// Looks at a server. Apart from `run`, so that nobody holds the store while a server takes its time.
+pub(crate) fn check_server(
+    name: &str,
+    spec: impl FnOnce(&str) -> Result<Option<ServerSpec>, String>,
+) -> Result<Value, String> {
+    let spec = spec(name)?.ok_or_else(|| format!("there is no server `{name}` that is reached over HTTP"))?;
+    check::look(spec)
+}
+
+/// The name of the server that a command is about, if it only wants to look at it.
+pub(crate) fn server_to_check<'a>(command: &str, arguments: &'a Object) -> Option<&'a str> {
+    (command == "server check").then(|| arguments.get("name").and_then(Value::as_str).unwrap_or_default())
+}
+
+/// Puts an event into the log and waits until it is durable. Not to be called from async code.
+pub(crate) fn record(log: &DecisionLog, event: &Event<'_>, now: Timestamp) -> Result<(), String> {
+    let ticket = log.append(now, &Entry::Event(event)).map_err(|fault| fault.to_string())?;
+    ticket.wait().map(|_| ()).map_err(|fault| fault.to_string())
+}
+
+/// A policy's version as the log names it.
+pub(crate) fn policy_name<'a>(name: &'a str, version: &'a PolicyVersion) -> PolicyName<'a> {
+    PolicyName { name, version: version.version, hash: &version.hash }
+}
+
+impl Administration<'_> {
+    fn record(&self, event: &Event<'_>) -> Result<(), String> {
+        record(self.log, event, self.now)
+    }
+}
+
+fn text(fault: impl std::fmt::Display) -> String {
+    fault.to_string()
+}
+
+fn time(time: Option<Timestamp>) -> Value {
+    time.map_or(Value::Null, |time| Value::from(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()))
+}

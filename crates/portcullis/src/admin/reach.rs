@@ -1,0 +1,94 @@
+//! From a command to the store: through the running gateway if there is one, else by opening it here.
+
+use std::io::{BufRead as _, BufReader, Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use portcullis_json::{Limits, Object, Value, compact, parse};
+use portcullis_state::DataDirectory;
+use portcullis_state::log::{DecisionLog, LogOptions};
+use portcullis_state::store::Store;
+
+use super::{Administration, REQUEST_BYTES_MAX, changes, check_server, run, server_to_check};
+use crate::instance::stored_spec;
+
+/// How long the gateway may take for a command.
+const ANSWER_WAIT: Duration = Duration::from_secs(30);
+
+/// What to do when there is no data directory yet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) enum Missing {
+    Refuse,
+    Create,
+}
+
+/// The data directory at `path`.
+pub(crate) fn directory(path: &Path, missing: Missing) -> Result<DataDirectory, String> {
+    if missing == Missing::Refuse && !path.join("format").exists() {
+        return Err(format!(
+            "there is no data directory at `{}`; name it with `--data-dir`, or make one with `portcullis up`",
+            path.display()
+        ));
+    }
+    DataDirectory::open_or_create(path).map_err(|fault| fault.to_string())
+}
+
+/// Whether a gateway answers for this directory.
+pub(crate) fn is_running(directory: &DataDirectory) -> bool {
+    UnixStream::connect(directory.socket()).is_ok()
+}
+
+/// Runs a command, wherever the store is open.
+pub(crate) fn request(
+    path: &Path,
+    missing: Missing,
+    command: &str,
+    arguments: Object,
+) -> Result<Value, String> {
+    let directory = directory(path, missing)?;
+    match UnixStream::connect(directory.socket()) {
+        Ok(stream) => ask(stream, command, arguments),
+        Err(_) => here(&directory, command, &arguments),
+    }
+}
+
+fn ask(mut stream: UnixStream, command: &str, arguments: Object) -> Result<Value, String> {
+    let request = Object::new().with("command", command).with("arguments", arguments);
+    let line = compact(&request.into()) + "\n";
+    let mut answer = Vec::new();
+    let exchanged = stream
+        .set_read_timeout(Some(ANSWER_WAIT))
+        .and_then(|()| stream.write_all(line.as_bytes()))
+        .and_then(|()| BufReader::new(stream.take(REQUEST_BYTES_MAX as u64)).read_until(b'\n', &mut answer));
+    exchanged.map_err(|error| format!("the running gateway does not answer: {error}"))?;
+    let limits = Limits { bytes_max: REQUEST_BYTES_MAX, depth_max: 128 };
+    let answer = parse(&answer, &limits)
+        .map_err(|_| "the running gateway went away before it answered; look into its log".to_owned())?;
+    match (answer.get("answer"), answer.get("error").and_then(Value::as_str)) {
+        (Some(answer), _) => Ok(answer.clone()),
+        (None, Some(message)) => Err(message.to_owned()),
+        (None, None) => Err("the running gateway answered with something unknown".to_owned()),
+    }
+}
+
+fn here(directory: &DataDirectory, command: &str, arguments: &Object) -> Result<Value, String> {
+    let text = |fault: &dyn std::fmt::Display| fault.to_string();
+    let now = Timestamp::now();
+    let _lock = directory.lock(command, now).map_err(|fault| text(&fault))?;
+    let mut store = Store::open(directory).map_err(|fault| text(&fault))?;
+    if let Some(name) = server_to_check(command, arguments) {
+        let spec = |name: &str| stored_spec(&store, &store.server(name).map_err(|fault| text(&fault))?);
+        return check_server(name, spec);
+    }
+    let key = directory.checkpoint_key().map_err(|fault| text(&fault))?;
+    let (log, _) =
+        DecisionLog::open(&directory.log(), key, LogOptions::default()).map_err(|fault| text(&fault))?;
+    let mut administration = Administration { store: &mut store, log: &log, declared: None, now };
+    let answer = run(&mut administration, command, arguments)?;
+    if changes(command) {
+        log.close().map_err(|fault| text(&fault))?;
+    }
+    Ok(answer)
+}

@@ -1,0 +1,185 @@
+//! Snapshots for the gateway, from what the store holds and what the file declares.
+
+use std::collections::BTreeMap;
+
+use jiff::Timestamp;
+use portcullis_gateway::{ActivePolicy, EraSetting, ServerSpec, Snapshot};
+use portcullis_policy::{Class, Policy};
+use portcullis_state::grants::{Grant, GrantTable, TableEntry};
+use portcullis_state::log::{Action, DecisionLog, Event};
+use portcullis_state::store::{Server, Store, Transport};
+
+use super::{Before, Changing};
+use crate::admin;
+use crate::config::{Config, DeclaredGrant, DeclaredPolicy, DeclaredServer};
+use crate::playground;
+
+/// Who activates what the file declares.
+const BY_FILE: &str = "config";
+
+impl Changing {
+    /// Takes in a configuration: looked at as a whole first, so that a refusal changes nothing.
+    pub(super) fn adopt(
+        &mut self,
+        config: Config,
+        before: Before<'_>,
+        log: &DecisionLog,
+    ) -> Result<Snapshot, String> {
+        let kept = std::mem::replace(&mut self.config, config);
+        let taken = self.try_out().and_then(|()| self.activate_declared(log));
+        match taken {
+            Ok(()) => self.snapshot(before),
+            Err(message) => {
+                self.config = kept;
+                Err(message)
+            }
+        }
+    }
+
+    fn try_out(&mut self) -> Result<(), String> {
+        let declared = |name: &str| self.config.policies.iter().any(|policy| policy.name == name);
+        for policy in self.store.policies().map_err(text)? {
+            let found = self.config.policies.iter().find(|declared| declared.name == policy.name);
+            if let Some(found) = found.filter(|found| found.server != policy.server) {
+                return Err(format!(
+                    "policy `{}` was for server `{}` until now and cannot be for `{}`; take another name",
+                    policy.name, policy.server, found.server
+                ));
+            }
+        }
+        let mut policies = active_policies(&self.store, |name| !declared(name))?;
+        for policy in &self.config.policies {
+            policies.push(compiled(&policy.name, 0, [0; 32], &policy.source)?);
+        }
+        self.compile(policies, None).map(|_| ())
+    }
+
+    /// Policies of the file get versions in the store, like any other.
+    fn activate_declared(&mut self, log: &DecisionLog) -> Result<(), String> {
+        let now = Timestamp::now();
+        for DeclaredPolicy { name, server, source, .. } in &self.config.policies {
+            let version = self.store.add_policy(name, server, source, now).map_err(text)?;
+            if self.store.policy(name).map_err(text)?.active != Some(version.version) {
+                self.store.activate_policy(name, version.version, BY_FILE, now).map_err(text)?;
+                let event = Event {
+                    by: Some(BY_FILE),
+                    server: Some(server),
+                    policy: Some(admin::policy_name(name, &version)),
+                    ..Event::new(Action::PolicyActivated)
+                };
+                admin::record(log, &event, now)?;
+            }
+        }
+        Ok(())
+    }
+
+    /// Everything that is in force.
+    pub(super) fn snapshot(&mut self, before: Before<'_>) -> Result<Snapshot, String> {
+        let policies = active_policies(&self.store, |_| true)?;
+        self.compile(policies, before)
+    }
+
+    fn compile(&mut self, policies: Vec<ActivePolicy>, before: Before<'_>) -> Result<Snapshot, String> {
+        let mut entries = self.store.grant_entries().map_err(text)?;
+        entries.extend(self.config.grants.iter().map(declared_entry));
+        let grants = GrantTable::build(entries, before.map(Snapshot::grants)).map_err(text)?;
+        Snapshot::compile(self.servers()?, policies, grants).map_err(text)
+    }
+
+    fn servers(&mut self) -> Result<Vec<ServerSpec>, String> {
+        let mut specs = Vec::new();
+        for server in self.store.servers().map_err(text)? {
+            if self.config.servers.iter().any(|declared| declared.name == server.name) {
+                return Err(format!(
+                    "server `{0}` is in the file and in the store; run `portcullis server remove {0}` or \
+                     take another name",
+                    server.name
+                ));
+            }
+            specs.extend(stored_spec(&self.store, &server)?);
+        }
+        specs.extend(self.config.servers.iter().map(DeclaredServer::spec));
+        for spec in specs.iter_mut().filter(|spec| spec.url == playground::URL) {
+            self.point_to_playground(spec)?;
+        }
+        Ok(specs)
+    }
+
+    /// One server, as the gateway reaches it.
+    pub(super) fn spec(&mut self, name: &str) -> Result<Option<ServerSpec>, String> {
+        Ok(self.servers()?.into_iter().find(|spec| spec.name == name))
+    }
+
+    /// The playground is started when the first server wants it.
+    fn point_to_playground(&mut self, spec: &mut ServerSpec) -> Result<(), String> {
+        let running = match &mut self.playground {
+            Some(running) => running,
+            none => none.insert(playground::Running::start()?),
+        };
+        spec.url = running.url.clone();
+        spec.headers = vec![running.header()];
+        Ok(())
+    }
+}
+
+/// What is stored of a server, for the gateway; nothing for one that runs as a command.
+pub(crate) fn stored_spec(store: &Store, server: &Server) -> Result<Option<ServerSpec>, String> {
+    let Transport::Url(url) = &server.transport else {
+        tracing::warn!(server = server.name, "servers that run as a command are not served yet");
+        return Ok(None);
+    };
+    Ok(Some(ServerSpec {
+        name: server.name.clone(),
+        url: url.clone(),
+        headers: store.resolve_headers(server).map_err(text)?,
+        classes: classes(server),
+        era: EraSetting::Auto,
+        answer_timeout_ms: None,
+    }))
+}
+
+fn classes(server: &Server) -> BTreeMap<String, Class> {
+    let class = |(tool, class): (&String, &portcullis_state::log::RiskClass)| {
+        Class::from_name(class.as_str()).map(|class| (tool.clone(), class))
+    };
+    server.classes.iter().filter_map(class).collect()
+}
+
+fn active_policies(store: &Store, wanted: impl Fn(&str) -> bool) -> Result<Vec<ActivePolicy>, String> {
+    let mut policies = Vec::new();
+    for policy in store.policies().map_err(text)? {
+        if let (Some(version), true) = (policy.active, wanted(&policy.name)) {
+            let found = store.policy_version(&policy.name, version).map_err(text)?;
+            policies.push(compiled(&policy.name, version, found.hash, &found.source)?);
+        }
+    }
+    Ok(policies)
+}
+
+fn compiled(name: &str, version: u32, hash: [u8; 32], source: &[u8]) -> Result<ActivePolicy, String> {
+    let policy = Policy::parse(source)
+        .map_err(|problems| format!("policy `{name}` does not check: {}", problems.text()))?;
+    Ok(ActivePolicy { name: name.to_owned(), version, hash, policy })
+}
+
+/// A grant of the file is known by its label; it has no other memory.
+pub(crate) fn declared_grant(grant: &DeclaredGrant) -> Grant {
+    Grant {
+        id: format!("config:{}", grant.label),
+        label: grant.label.clone(),
+        tags: grant.tags.clone(),
+        created: Timestamp::UNIX_EPOCH,
+        expires: grant.expires,
+        revoked: None,
+        last_used: None,
+        policies: BTreeMap::from([(grant.server.clone(), grant.policy.clone())]),
+    }
+}
+
+fn declared_entry(grant: &DeclaredGrant) -> TableEntry {
+    TableEntry { token: grant.token, valid_until: None, grant: declared_grant(grant) }
+}
+
+fn text(fault: impl std::fmt::Display) -> String {
+    fault.to_string()
+}

@@ -1,0 +1,68 @@
+//! Opening: the lock first, then the log, the counters, the store; nothing is left half-started.
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use jiff::Timestamp;
+use portcullis_gateway::{Gateway, Ledger, State};
+use portcullis_state::log::{Action, DecisionLog, LogOptions, Retention};
+use portcullis_state::store::Store;
+use portcullis_state::{DataDirectory, Indexer};
+
+use super::{Changing, Instance, Opening, socket};
+use crate::config::Config;
+
+impl Instance {
+    /// Opens the data directory that `config` names. To be called inside the runtime.
+    pub(crate) fn open(config: Config, purpose: &str, opening: Opening) -> Result<Instance, String> {
+        let directory = DataDirectory::open_or_create(&config.data_dir).map_err(text)?;
+        let lock = directory.lock(purpose, Timestamp::now()).map_err(text)?;
+        let (log, opened) = DecisionLog::open(
+            &directory.log(),
+            directory.checkpoint_key().map_err(text)?,
+            options(&config, opening),
+        )
+        .map_err(text)?;
+        tracing::debug!(?opened, "the decision log is open");
+        let log = Arc::new(log);
+        let ledger = Arc::new(Ledger::from_log(&log).map_err(text)?);
+        let settings = config.settings.clone();
+        let store = Store::open(&directory).map_err(text)?;
+        let nothing = Config::by_default(config.listen, &config.data_dir);
+        let mut changing = Changing { store, config: nothing, playground: None };
+        let snapshot = changing.adopt(config, None, &log)?;
+        let state = State {
+            log: log.clone(),
+            ledger: ledger.clone(),
+            digest_key: directory.digest_key().map_err(text)?,
+            clock: Arc::new(Timestamp::now),
+        };
+        let instance = Instance {
+            gateway: Arc::new(Gateway::new(settings, state, snapshot)),
+            _indexer: Indexer::start(&directory.index(), &directory.log()).map_err(text)?,
+            changing: Mutex::new(changing),
+            commands: Mutex::new(Some(socket::listen(&directory)?)),
+            directory,
+            log,
+            ledger,
+            _lock: lock,
+        };
+        instance.note(Action::Started, Some(env!("CARGO_PKG_VERSION")));
+        Ok(instance)
+    }
+}
+
+fn options(config: &Config, opening: Opening) -> LogOptions {
+    let day = Duration::from_secs(24 * 60 * 60);
+    let age_max = config.log_days_max.map(|days| day.saturating_mul(u32::try_from(days).unwrap_or(u32::MAX)));
+    LogOptions {
+        sync: config.sync,
+        accept_damage: opening.accept_log_damage,
+        retention: Retention { age_max, ..Retention::default() },
+        ..LogOptions::default()
+    }
+}
+
+fn text(fault: impl std::fmt::Display) -> String {
+    fault.to_string()
+}

@@ -1,0 +1,106 @@
+//! Running: the listener, the socket, the file's watch and the book-keeping, until a signal.
+
+use std::future::Future;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+use std::sync::{Arc, PoisonError};
+use std::time::Duration;
+
+use portcullis_state::log::{Action, DecisionLog};
+use tokio::net::TcpListener;
+use tokio::signal::unix::Signal;
+
+use super::{Instance, reload, socket};
+
+/// How often it is kept when grants were last used.
+const LAST_USED_EVERY: Duration = Duration::from_secs(60);
+
+/// Takes the address, with a message that says what to do when it is taken.
+pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
+    TcpListener::bind(address).await.map_err(|error| match error.kind() {
+        std::io::ErrorKind::AddrInUse => format!(
+            "cannot listen on `{address}`: another program has this port; stop it, or choose another with \
+             `listen` in the file or `--listen`"
+        ),
+        _ => format!("cannot listen on `{address}`: {error}"),
+    })
+}
+
+/// Serves until `stop`; then drains and closes the log. `file` is watched, and read again on a signal.
+pub(crate) async fn run(
+    instance: Arc<Instance>,
+    listener: TcpListener,
+    tls: Option<Arc<rustls::ServerConfig>>,
+    file: Option<(PathBuf, Signal)>,
+    stop: impl Future<Output = ()>,
+) -> Result<(), String> {
+    let mut side = tokio::task::JoinSet::new();
+    let commands = instance.commands.lock().unwrap_or_else(PoisonError::into_inner).take();
+    if let Some(commands) = commands {
+        side.spawn(socket::answer(commands, instance.clone()));
+    }
+    side.spawn(keep_counters(instance.clone()));
+    side.spawn(keep_last_used(instance.clone()));
+    if let Some((file, hangup)) = file {
+        side.spawn(reload::watch(file, hangup, instance.clone()));
+    }
+    let gateway = instance.gateway.clone();
+    let served = portcullis_gateway::serve(listener, tls, gateway, stop).await;
+    side.shutdown().await;
+    let _ = std::fs::remove_file(instance.directory.socket());
+    // Closing waits for the disk: not on a thread that serves.
+    let closed = tokio::task::spawn_blocking(move || close(instance)).await;
+    closed.map_err(|error| format!("stopping failed: {error}"))?;
+    served.map_err(|error| format!("the listener failed: {error}"))
+}
+
+/// After each checkpoint of the log the counters are kept, so that a start need not read the whole log.
+async fn keep_counters(instance: Arc<Instance>) {
+    let mut checkpoints = instance.log.checkpoints();
+    while checkpoints.changed().await.is_ok() {
+        let instance = instance.clone();
+        let saved = tokio::task::spawn_blocking(move || instance.ledger.save(&instance.log)).await;
+        if let Ok(Err(fault)) = saved {
+            tracing::warn!(%fault, "the counters were not kept; the next start reads more of the log");
+        }
+    }
+}
+
+async fn keep_last_used(instance: Arc<Instance>) {
+    loop {
+        tokio::time::sleep(LAST_USED_EVERY).await;
+        let instance = instance.clone();
+        let _ = tokio::task::spawn_blocking(move || note_last_used(&instance)).await;
+    }
+}
+
+fn note_last_used(instance: &Instance) {
+    let used = instance.gateway.snapshot().grants().last_used();
+    if let Err(fault) = instance.lock().store.note_last_used(&used) {
+        tracing::warn!(%fault, "when grants were last used could not be kept");
+    }
+}
+
+/// Everything is kept, and the end of the log is signed.
+fn close(instance: Arc<Instance>) {
+    note_last_used(&instance);
+    instance.note(Action::Stopped, None);
+    if let Err(fault) = instance.ledger.save(&instance.log) {
+        tracing::warn!(%fault, "the counters were not kept; the next start reads more of the log");
+    }
+    let closed = match alone(instance) {
+        Ok(log) => log.close(),
+        // A call that outlived the drain still holds it: durable, but signed at the next start only.
+        Err(log) => log.sync_now(),
+    };
+    if let Err(fault) = closed {
+        tracing::error!(%fault, "the decision log could not be closed");
+    }
+}
+
+/// The log, if nobody else holds it any more.
+fn alone(instance: Arc<Instance>) -> Result<DecisionLog, Arc<DecisionLog>> {
+    let log = instance.log.clone();
+    drop(instance);
+    Arc::try_unwrap(log)
+}
