@@ -11,7 +11,7 @@ use portcullis_mcp::{
 };
 
 use crate::events::EventSource;
-use crate::forward::{self, Payload};
+use crate::forward::{self, Payload, Reply};
 use crate::gateway::Gateway;
 use crate::record::{self, Outgoing, OutgoingKind};
 use crate::server::Server;
@@ -52,16 +52,16 @@ pub(crate) async fn request(
     let id = server.next_id();
     let method = Method::find(method).ok_or(Refusal::UnknownMethod)?;
     let message = Message::Request(Request { id: id.clone(), method, params: Some(params) });
-    let reply = send(gateway, server, place, message).await?;
-    let session = reply.session;
-    let outcome = match reply.payload {
-        Payload::Message(response) => response.outcome,
-        Payload::Stream(events) => {
+    let (outcome, session) = match send(gateway, server, place, message).await? {
+        Reply { payload: Payload::Stream(events), session, receipt, .. } => {
             let answered = answer_in(events, &id, server, gateway).await;
-            reply.receipt.finish_by(answered.as_ref().err());
-            answered?
+            receipt.finish_by(answered.as_ref().err());
+            (answered?, session)
         }
-        Payload::Accepted => return Err(UpstreamFault::NotMcp("no answer to a request").into()),
+        reply => match reply.close() {
+            (Payload::Message(response), session) => (response.outcome, session),
+            _ => return Err(UpstreamFault::NotMcp("no answer to a request").into()),
+        },
     };
     Ok(Answered { outcome, session })
 }
@@ -99,7 +99,7 @@ pub(crate) async fn notify(
 ) -> Result<(), Stop> {
     let method = Method::find(method).ok_or(Refusal::UnknownMethod)?;
     let message = Message::Notification(Notification { method, params });
-    send(gateway, server, place, message).await.map(|_| ())
+    send(gateway, server, place, message).await.map(|reply| drop(reply.close()))
 }
 
 /// Answers a question of the server, ourselves.
@@ -112,7 +112,7 @@ pub(crate) async fn answer(
 ) -> Result<(), Stop> {
     let outcome = outcome.map_or_else(Outcome::Error, Outcome::Result);
     let message = Message::Response(Response { id: Some(id), outcome });
-    send(gateway, server, place, message).await.map(|_| ())
+    send(gateway, server, place, message).await.map(|reply| drop(reply.close()))
 }
 
 /// Tells the server of a legacy session that nobody waits for this answer any more, in a task of its own.
@@ -134,7 +134,7 @@ pub(crate) fn cancel(gateway: &Arc<Gateway>, session: Arc<Session>, our_id: Id) 
 pub(crate) async fn end_session(gateway: &Arc<Gateway>, server: &Arc<Server>, place: Place) {
     let outgoing = Outgoing::new(OutgoingKind::EndSession, place);
     let ended = match record::own(gateway, server, outgoing, "DELETE").await {
-        Ok(permit) => forward::forward(gateway, permit).await.map(|_| ()),
+        Ok(permit) => forward::forward(gateway, permit).await.map(|reply| drop(reply.close())),
         Err(stop) => Err(stop),
     };
     if let Err(stop) = ended {
@@ -147,7 +147,7 @@ async fn send(
     server: &Arc<Server>,
     place: Place,
     message: Message,
-) -> Result<forward::Reply, Stop> {
+) -> Result<Reply, Stop> {
     let method = match &message {
         Message::Request(request) => request.method.name,
         Message::Notification(notification) => notification.method.name,

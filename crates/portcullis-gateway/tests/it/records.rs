@@ -156,3 +156,15 @@ async fn when_the_log_takes_nothing_nothing_is_let_through() {
     let ready = crate::client::Client::new(format!("{base}/readyz"), "x").request(Method::GET, "").await;
     assert_eq!(ready.status, 503);
 }
+
+#[tokio::test]
+async fn what_the_gateway_asks_by_itself_is_recorded_as_answered() {
+    let rig = Rig::modern(OPEN).await;
+    rig.client.call("echo", r#"{"text":"hi"}"#).await;
+    assert!(!rig.server.got("tools/list").is_empty(), "it listed the tools to know them");
+    let is_outcome = |record: &&portcullis_json::Value| at(record, "kind") == "outcome";
+    let outcomes: Vec<String> =
+        rig.records().iter().filter(is_outcome).map(|record| at(record, "outcome")).collect();
+    assert!(outcomes.len() > 1, "{outcomes:?}");
+    assert!(!outcomes.contains(&"cancelled".to_owned()), "{outcomes:?}");
+}
