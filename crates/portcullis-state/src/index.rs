@@ -5,6 +5,7 @@
 //! another log, or to a past that the log does not share. Calls never wait for it.
 
 use std::io;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
@@ -116,6 +117,8 @@ impl Index {
 
     fn connect(path: &Path, log: &Path) -> Result<Index, IndexFault> {
         let connection = Connection::open(path)?;
+        // What SQLite keeps beside the file takes over its mode.
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o600))?;
         connection.busy_timeout(Duration::from_secs(5))?;
         // OFF: what a crash destroys is built again.
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;")?;

@@ -150,3 +150,21 @@ fn the_background_reader_follows_while_calls_go_on() {
     assert_eq!(found(&reader, first), ["r3499"]);
     drop(indexer);
 }
+
+#[test]
+fn only_its_owner_may_read_it() {
+    use std::os::unix::fs::PermissionsExt as _;
+    let place = place();
+    let log = open(&place, quiet());
+    log.append(at(1), &Entry::Decision(&read_call("a"))).unwrap().wait().unwrap();
+    let _index = index(&place);
+    for ending in ["", "-wal", "-shm"] {
+        let file = PathBuf::from(format!("{}{ending}", path(&place).display()));
+        assert_eq!(
+            std::fs::metadata(&file).unwrap().permissions().mode() & 0o777,
+            0o600,
+            "{}",
+            file.display()
+        );
+    }
+}
