@@ -7,24 +7,20 @@
 use std::io;
 use std::os::unix::fs::PermissionsExt as _;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use rusqlite::types::Value as Sql;
 use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
 
-use crate::log::{Followed, Follower, From, Position, Segment, Stored, read_line, segments};
+use crate::log::{Begin, Followed, Follower, Position, Segment, Stored, read_line, segments};
 
 /// Bumped when the columns change; an index of another version is built again.
 const VERSION: u32 = 1;
 /// Records that are taken in one go.
-const BATCH_MAX: usize = 1000;
+pub(crate) const BATCH_MAX: usize = 1000;
 /// Records that one query returns.
 pub const PAGE_MAX: usize = 1000;
-/// How often the reader looks for new records.
-const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 const TABLES: &str = "
     CREATE TABLE records (
@@ -186,7 +182,7 @@ impl Index {
             }
             self.start_over()?;
         }
-        Ok(Follower::open(&self.log, From::Start)?)
+        Ok(Follower::open(&self.log, Begin::Start)?)
     }
 
     fn start_over(&mut self) -> Result<(), IndexFault> {
@@ -303,75 +299,4 @@ fn conditions(filter: &Filter) -> (String, Vec<Sql>) {
     let before = filter.before.map(|before| Sql::Integer(i64::try_from(before).unwrap_or(i64::MAX)));
     add("seq < ?", before);
     (parts.join(" AND "), values)
-}
-
-/// The thread that keeps the index up to date.
-pub struct Indexer {
-    stop: Arc<(Mutex<bool>, Condvar)>,
-    thread: Option<JoinHandle<()>>,
-    fault: Arc<Mutex<Option<String>>>,
-}
-
-impl Indexer {
-    /// Starts it.
-    pub fn start(path: &Path, log: &Path) -> io::Result<Indexer> {
-        let stop = Arc::new((Mutex::new(false), Condvar::new()));
-        let fault = Arc::new(Mutex::new(None));
-        let (path, log) = (path.to_owned(), log.to_owned());
-        let (stopping, report) = (stop.clone(), fault.clone());
-        let thread = std::thread::Builder::new()
-            .name("log-indexer".to_owned())
-            .spawn(move || keep_up(&path, &log, &stopping, &report))?;
-        Ok(Indexer { stop, thread: Some(thread), fault })
-    }
-
-    /// Why the index does not follow at the moment.
-    pub fn fault(&self) -> Option<String> {
-        self.fault.lock().unwrap_or_else(PoisonError::into_inner).clone()
-    }
-}
-
-impl Drop for Indexer {
-    fn drop(&mut self) {
-        *self.stop.0.lock().unwrap_or_else(PoisonError::into_inner) = true;
-        self.stop.1.notify_all();
-        if let Some(thread) = self.thread.take() {
-            // What it had to say is in `fault`.
-            let _ = thread.join();
-        }
-    }
-}
-
-fn keep_up(path: &Path, log: &Path, stop: &(Mutex<bool>, Condvar), report: &Mutex<Option<String>>) {
-    let mut index = None;
-    loop {
-        let taken = follow_once(&mut index, path, log);
-        if taken.is_err() {
-            index = None;
-        }
-        let busy = matches!(taken, Ok(BATCH_MAX));
-        *report.lock().unwrap_or_else(PoisonError::into_inner) = taken.err().map(|fault| fault.to_string());
-        let stopping = stop.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let patience = if busy { Duration::ZERO } else { LOOK_EVERY };
-        let waited = stop.1.wait_timeout_while(stopping, patience, |stopping| !*stopping);
-        if *waited.unwrap_or_else(PoisonError::into_inner).0 {
-            return;
-        }
-    }
-}
-
-fn follow_once(index: &mut Option<Index>, path: &Path, log: &Path) -> Result<usize, IndexFault> {
-    // Somebody may have deleted the file to have it built again.
-    if !path.exists() {
-        *index = None;
-    }
-    let index = match index {
-        Some(index) => index,
-        None => index.insert(Index::open(path, log)?),
-    };
-    let taken = index.catch_up()?;
-    if taken > 0 {
-        index.prune()?;
-    }
-    Ok(taken)
 }

@@ -8,7 +8,7 @@ use std::path::Path;
 
 use portcullis_json::{Value, compact};
 
-use super::follow::{Followed, Follower, From};
+use super::follow::{Begin, Followed, Follower};
 use super::ocsf;
 use super::stored::Stored;
 
@@ -70,7 +70,7 @@ pub fn export(
     wanted: &dyn Fn(&Stored) -> bool,
     out: &mut dyn Write,
 ) -> io::Result<Exported> {
-    let mut follower = Follower::open(directory, From::Start)?;
+    let mut follower = Follower::open(directory, Begin::Start)?;
     let mut exported = Exported::default();
     if format == ExportFormat::Csv {
         writeln!(out, "{}", COLUMNS.join(","))?;

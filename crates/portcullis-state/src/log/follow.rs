@@ -12,7 +12,7 @@ use super::stored::Stored;
 
 /// Where to begin.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum From {
+pub enum Begin {
     /// With the oldest record there is.
     Start,
     /// With whatever comes next.
@@ -44,14 +44,14 @@ pub struct Followed {
 
 impl Follower {
     /// Starts reading a log's directory.
-    pub fn open(directory: &Path, from: From) -> io::Result<Follower> {
+    pub fn open(directory: &Path, from: Begin) -> io::Result<Follower> {
         let mut follower =
             Follower { directory: directory.to_owned(), current: None, last: None, skip_through: 0 };
         let found = segments(directory)?;
         let start = match from {
-            From::Start => found.first(),
-            From::End => found.last(),
-            From::After(sequence) => {
+            Begin::Start => found.first(),
+            Begin::End => found.last(),
+            Begin::After(sequence) => {
                 follower.skip_through = sequence;
                 let holds = |segment: &&Segment| segment.first <= sequence.saturating_add(1);
                 found.iter().rev().find(holds).or(found.first())
@@ -60,7 +60,7 @@ impl Follower {
         if let Some(segment) = start {
             follower.enter(segment.clone(), 0)?;
         }
-        if from == From::End {
+        if from == Begin::End {
             follower.skip_to_end()?;
         }
         Ok(follower)

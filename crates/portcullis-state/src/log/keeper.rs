@@ -52,6 +52,10 @@ impl Shared {
     pub(crate) fn new(writer: Writer, options: LogOptions) -> Shared {
         let directory = writer.directory.clone();
         let (checkpoints, _) = watch::channel(writer.last);
+        let head = checkpoint::read_head(&directory).ok().flatten();
+        // One beyond the end is from before damage that was accepted: it does not count any more.
+        let head = head.and_then(Result::ok).map_or(0, |head| head.position.sequence);
+        let head_sequence = if head > writer.last.sequence { 0 } else { head };
         let snapshot = crate::snapshot::read(&crate::snapshot::path_beside(&directory));
         let snapshot_sequence = snapshot.ok().flatten().map_or(0, |snapshot| snapshot.position.sequence);
         Shared {
@@ -61,7 +65,7 @@ impl Shared {
             options,
             directory,
             checkpoints,
-            head_sequence: AtomicU64::new(0),
+            head_sequence: AtomicU64::new(head_sequence),
             snapshot_sequence: AtomicU64::new(snapshot_sequence),
             stopping: AtomicBool::new(false),
         }

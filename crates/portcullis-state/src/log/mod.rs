@@ -38,7 +38,7 @@ use tokio::sync::{oneshot, watch};
 pub use chain::{GENESIS, Hash, Position, hex};
 pub use export::{ExportFormat, Exported, export};
 pub use fault::{LogFault, OpenFault};
-pub use follow::{Followed, Follower, From};
+pub use follow::{Begin, Followed, Follower};
 pub use open::Opened;
 pub use record::*;
 pub use replay::{Coverage, Movement, Replay, ReplayFault, Replayed};
@@ -160,6 +160,10 @@ impl DecisionLog {
         let now = (options.clock)();
         let (writer, opened) = open::open_writer(directory, key, &options, now)?;
         let shared = Arc::new(Shared::new(writer, options));
+        if opened.damage.is_some() {
+            // From here on the log vouches for what is left.
+            shared.seal_off()?;
+        }
         let keeper = keeper::spawn(shared.clone())
             .map_err(|error| OpenFault::File { path: directory.to_owned(), error })?;
         Ok((DecisionLog { shared, keeper: Some(keeper) }, opened))

@@ -10,7 +10,7 @@ use std::path::Path;
 use jiff::Timestamp;
 
 use super::chain::Position;
-use super::follow::{Follower, From};
+use super::follow::{Begin, Follower};
 use super::record::Charge;
 use super::stored::Stored;
 use crate::snapshot::{self, Snapshot, SnapshotFault};
@@ -108,7 +108,7 @@ pub(crate) fn replay(
 /// The replay behind `position`, if the log continues it.
 fn behind(directory: &Path, position: &Position, end: u64) -> io::Result<Option<Replay>> {
     let before = position.sequence.saturating_sub(1);
-    let mut replay = Replay::open(directory, From::After(before), end)?;
+    let mut replay = Replay::open(directory, Begin::After(before), end)?;
     let Some(first) = replay.held.take() else {
         return Ok(None);
     };
@@ -122,7 +122,7 @@ fn behind(directory: &Path, position: &Position, end: u64) -> io::Result<Option<
 }
 
 fn from_start(directory: &Path, why: String, end: u64) -> io::Result<(Coverage, Replay)> {
-    let replay = Replay::open(directory, From::Start, end)?;
+    let replay = Replay::open(directory, Begin::Start, end)?;
     let coverage = match &replay.held {
         Some(first) if first.position.sequence > 1 => Coverage::Since { time: first.time, why },
         _ => Coverage::Complete,
@@ -131,7 +131,7 @@ fn from_start(directory: &Path, why: String, end: u64) -> io::Result<(Coverage, 
 }
 
 impl Replay {
-    fn open(directory: &Path, from: From, end: u64) -> io::Result<Replay> {
+    fn open(directory: &Path, from: Begin, end: u64) -> io::Result<Replay> {
         let mut follower = Follower::open(directory, from)?;
         let held = follower.next_record()?.map(|followed| followed.record);
         let latest = held.as_ref().map(|first| first.time);

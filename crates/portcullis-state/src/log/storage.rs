@@ -121,7 +121,7 @@ impl FaultyDisk {
         self.faults.full.store(full, Ordering::SeqCst);
     }
 
-    /// While broken, every sync fails.
+    /// While broken, every sync fails, and what was not durable is lost.
     pub fn set_sync_broken(&self, broken: bool) {
         self.faults.sync_broken.store(broken, Ordering::SeqCst);
     }
@@ -145,18 +145,40 @@ impl Faults {
 struct FaultyFile {
     file: Arc<dyn StoredFile>,
     faults: Arc<Faults>,
+    /// Bytes that a sync has made durable, and bytes written.
+    synced: AtomicU64,
+    end: AtomicU64,
+}
+
+impl FaultyFile {
+    /// After a failed sync the system may drop what was not durable: it reads as zeros from then on.
+    fn lose_unsynced(&self) -> io::Result<()> {
+        let (start, end) = (self.synced.load(Ordering::SeqCst), self.end.load(Ordering::SeqCst));
+        let lost = usize::try_from(end.saturating_sub(start)).unwrap_or_default();
+        self.file.write_at(&vec![0; lost], start)
+    }
+
+    fn wrote(&self, bytes: &[u8], offset: u64) {
+        self.end.fetch_max(offset + bytes.len() as u64, Ordering::SeqCst);
+    }
 }
 
 impl FaultyDisk {
-    fn wrap(&self, file: Arc<dyn StoredFile>) -> Arc<dyn StoredFile> {
-        Arc::new(FaultyFile { file, faults: self.faults.clone() })
+    fn wrap(&self, file: Arc<dyn StoredFile>, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+        let length = path.metadata()?.len();
+        Ok(Arc::new(FaultyFile {
+            file,
+            faults: self.faults.clone(),
+            synced: AtomicU64::new(length),
+            end: AtomicU64::new(length),
+        }))
     }
 }
 
 impl Storage for FaultyDisk {
     fn open(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
         self.faults.next()?;
-        Ok(self.wrap(Disk.open(path)?))
+        self.wrap(Disk.open(path)?, path)
     }
 
     fn create(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
@@ -164,7 +186,7 @@ impl Storage for FaultyDisk {
         if self.faults.is_full() {
             return Err(io::ErrorKind::StorageFull.into());
         }
-        Ok(self.wrap(Disk.create(path)?))
+        self.wrap(Disk.create(path)?, path)
     }
 
     fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
@@ -186,27 +208,31 @@ impl Storage for FaultyDisk {
 impl StoredFile for FaultyFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
         let half = bytes.get(..bytes.len() / 2).unwrap_or_default();
-        if let Err(error) = self.faults.next() {
+        let full = self.faults.is_full().then(|| io::ErrorKind::StorageFull.into());
+        if let Some(error) = self.faults.next().err().or(full) {
             self.file.write_at(half, offset)?;
             return Err(error);
         }
-        if self.faults.is_full() {
-            self.file.write_at(half, offset)?;
-            return Err(io::ErrorKind::StorageFull.into());
-        }
+        self.wrote(bytes, offset);
         self.file.write_at(bytes, offset)
     }
 
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.faults.next()?;
+        self.end.store(len, Ordering::SeqCst);
         self.file.set_len(len)
     }
 
     fn sync(&self) -> io::Result<()> {
-        self.faults.next()?;
-        if self.faults.sync_broken.load(Ordering::SeqCst) {
-            return Err(io::Error::other("injected sync fault"));
+        let end = self.end.load(Ordering::SeqCst);
+        let broken = self.faults.sync_broken.load(Ordering::SeqCst);
+        let broken = broken.then(|| io::Error::other("injected sync fault"));
+        if let Some(error) = self.faults.next().err().or(broken) {
+            self.lose_unsynced()?;
+            return Err(error);
         }
-        self.file.sync()
+        self.file.sync()?;
+        self.synced.store(end, Ordering::SeqCst);
+        Ok(())
     }
 }

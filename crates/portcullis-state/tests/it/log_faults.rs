@@ -115,8 +115,16 @@ fn a_full_disk_denies_and_recovers_without_a_restart() {
     let log = open(&place, options);
     assert_eq!(append(&log, &write_call("before")), Told::Confirmed("before".into()));
     disk.set_full(true);
+    // Long enough that what was left of it reaches beyond the records that follow.
+    let long = "x".repeat(1000);
+    let keys = [long.as_str(); 60];
     for class in [None, Some(RiskClass::Read), Some(RiskClass::Financial)] {
-        let call = Decision { class, ..write_call("meanwhile") };
+        let call = Decision {
+            class,
+            message: Some(&long),
+            arguments: Arguments { keys: &keys, digest: None },
+            ..write_call("meanwhile")
+        };
         assert_eq!(append(&log, &call), Told::Refused);
     }
     assert!(log.health().failure.is_some());

@@ -13,9 +13,9 @@ fn a_follower_reads_across_rotation_while_the_log_grows() {
     let place = place();
     let log = open(&place, quiet());
     append_many(&log, 0, 2);
-    let mut from_start = Follower::open(&place.log, From::Start).unwrap();
-    let mut from_end = Follower::open(&place.log, From::End).unwrap();
-    let mut after = Follower::open(&place.log, From::After(log.position().sequence + 1)).unwrap();
+    let mut from_start = Follower::open(&place.log, Begin::Start).unwrap();
+    let mut from_end = Follower::open(&place.log, Begin::End).unwrap();
+    let mut after = Follower::open(&place.log, Begin::After(log.position().sequence + 1)).unwrap();
     let mut seen: [Vec<String>; 3] = Default::default();
     for round in 1..4 {
         append_many(&log, round * 2, 2);
@@ -40,7 +40,7 @@ fn a_half_written_line_is_not_seen_yet() {
     let path = Segment::in_directory(&place.log, 1).path;
     let whole = std::fs::read(&path).unwrap();
     std::fs::write(&path, &whole[..whole.len() - 5]).unwrap();
-    let mut follower = Follower::open(&place.log, From::Start).unwrap();
+    let mut follower = Follower::open(&place.log, Begin::Start).unwrap();
     assert_eq!(follower.next_record().unwrap().unwrap().record.kind, "segment");
     assert!(follower.next_record().unwrap().is_none());
     std::fs::write(&path, &whole).unwrap();
@@ -57,6 +57,35 @@ fn segments_rotate_by_size() {
     }
     log.close().unwrap();
     verify_ok(&place);
+}
+
+#[test]
+fn a_durable_checkpoint_is_announced_and_kept() {
+    let place = place();
+    let log = open(&place, LogOptions { checkpoint_records: 4, ..quiet() });
+    let mut announced = log.checkpoints();
+    announced.mark_unchanged();
+    append_many(&log, 0, 3);
+    log.sync_now().unwrap();
+    let checkpoint = *announced.borrow_and_update();
+    assert_eq!(checkpoint.sequence, 5, "a segment record, three decisions, the checkpoint");
+    assert!(log.health().durable >= checkpoint.sequence);
+    log.close().unwrap();
+    assert_eq!(verify_ok(&place).head, Head::Reached(5));
+}
+
+#[test]
+fn checkpoints_are_signed_by_age_too() {
+    let place = place();
+    let options = LogOptions { checkpoint_age_max: Duration::ZERO, ..LogOptions::default() };
+    let log = open(&place, options);
+    append_many(&log, 0, 1);
+    // The keeper signs by itself and keeps the checkpoint.
+    while log.health().head == 0 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    drop(log);
+    assert!(verify_ok(&place).checkpoints >= 1);
 }
 
 #[test]

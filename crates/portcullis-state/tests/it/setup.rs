@@ -71,7 +71,7 @@ pub(crate) fn append_many(log: &DecisionLog, first: u64, count: u64) {
 
 /// All records of a log.
 pub(crate) fn records(place: &Place) -> Vec<Stored> {
-    let mut follower = Follower::open(&place.log, From::Start).unwrap();
+    let mut follower = Follower::open(&place.log, Begin::Start).unwrap();
     std::iter::from_fn(|| follower.next_record().unwrap()).map(|followed| followed.record).collect()
 }
 
