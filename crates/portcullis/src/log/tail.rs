@@ -5,7 +5,7 @@ use std::io;
 use std::time::Duration;
 
 use clap::Args;
-use portcullis_state::log::{Follower, From};
+use portcullis_state::log::{Begin, Follower};
 
 use super::line::printed;
 use crate::admin::{self, Missing};
@@ -36,7 +36,7 @@ impl Tail {
             Ok(directory) => directory,
             Err(message) => return fail(output, &message),
         };
-        let mut follower = match Follower::open(&directory.log(), From::Start) {
+        let mut follower = match Follower::open(&directory.log(), Begin::Start) {
             Ok(follower) => follower,
             Err(error) => return fail(output, &format!("cannot read the log: {error}")),
         };
