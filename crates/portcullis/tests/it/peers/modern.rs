@@ -246,7 +246,15 @@ fn listen(stage: &mut Stage) {
 }
 
 fn log(stage: &mut Stage) {
-    let text = serde_json::to_string(&stage.gateway.log()).unwrap();
+    let records = stage.gateway.log();
+    let asks = |outcome: &str| {
+        let is_one = |record: &&Value| {
+            record["kind"] == "decision" && record["tool"] == "ask" && record["outcome"] == outcome
+        };
+        records.iter().filter(is_one).count()
+    };
+    assert_eq!((asks("allowed"), asks("denied")), (4, 1), "two questions, two retries, and one refused");
+    let text = serde_json::to_string(&records).unwrap();
     for part in ["/tools/add/limits/0", "/tools/pay/require/0", "(hidden)", "subscriptions/listen"] {
         assert!(text.contains(part), "`{part}` is not in the log");
     }
