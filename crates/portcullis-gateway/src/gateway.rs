@@ -19,6 +19,7 @@ use portcullis_state::log::{DecisionLog, Entry, Refusals, Strangers};
 use tokio::sync::{Semaphore, watch};
 
 use crate::metrics::Metrics;
+use crate::room::InFlight;
 use crate::server::Server;
 use crate::sessions::Sessions;
 use crate::settings::milliseconds;
@@ -51,7 +52,7 @@ pub struct Gateway {
     pub(crate) sessions: Sessions,
     pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
-    pub(crate) in_flight: Arc<Semaphore>,
+    pub(crate) in_flight: InFlight,
     pub(crate) streams: Arc<Semaphore>,
     live: ArcSwap<Live>,
     changes: watch::Sender<u64>,
@@ -98,7 +99,7 @@ impl Gateway {
             sessions: Sessions::default(),
             tasks: Tasks::default(),
             metrics: Metrics::default(),
-            in_flight: Arc::new(Semaphore::new(settings.in_flight_max.min(Semaphore::MAX_PERMITS))),
+            in_flight: InFlight::new(&settings),
             streams: Arc::new(Semaphore::new(settings.streams_max.min(Semaphore::MAX_PERMITS))),
             live: ArcSwap::from_pointee(Live::new(snapshot, None)),
             changes: watch::Sender::new(0),

@@ -106,7 +106,7 @@ fn gauges(gateway: &Gateway) -> [(&'static str, &'static str, u64); 7] {
         (
             "in_flight",
             "Requests being worked on",
-            in_use(settings.in_flight_max, gateway.in_flight.available_permits()),
+            gateway.in_flight.count(settings) as u64,
         ),
         ("streams", "Open streams", in_use(settings.streams_max, gateway.streams.available_permits())),
         ("sessions", "Open sessions", gateway.sessions.len() as u64),

@@ -74,8 +74,7 @@ async fn enter(
     let caller = authenticate(&gateway.live(), &head.headers, server, gateway.now())?;
     trail.grant = Some(caller.grant_id().to_owned());
     trail.server = Some(caller.server.name().to_owned());
-    let permit = gateway.in_flight.clone().try_acquire_owned();
-    let _permit = permit.map_err(|_| GatewayFault::Full("requests"))?;
+    let _permit = gateway.in_flight.take(&caller, &gateway.settings)?;
     match head.method {
         Method::POST => {
             let bytes = read_body(gateway, body).await?;

@@ -24,6 +24,10 @@ pub struct Settings {
     pub write_stall_timeout_ms: u64,
     /// Calls being worked on at once; more are answered 503.
     pub in_flight_max: usize,
+    /// Calls to one server being worked on at once, so that one that hangs leaves room for the others.
+    pub in_flight_per_server_max: usize,
+    /// Calls of one grant being worked on at once.
+    pub in_flight_per_grant_max: usize,
     /// How long connecting to a server may take.
     pub upstream_connect_timeout_ms: u64,
     /// How long a server may stay silent during a call, unless it has its own figure.
@@ -32,12 +36,22 @@ pub struct Settings {
     pub call_timeout_ms: u64,
     /// How long to wait for the answer that tells a server's era.
     pub probe_timeout_ms: u64,
+    /// For so long a guess at a server's era counts, and a clear answer that does not suit a client.
+    pub era_doubt_ms: u64,
     /// Bytes of a server's answer.
     pub result_bytes_max: usize,
     /// Bytes of one event of a stream.
     pub event_bytes_max: usize,
+    /// How long finding out a server's era, or listing its tools, may take at all.
+    pub listing_timeout_ms: u64,
+    /// A server that could not be listed is left alone for this long.
+    pub listing_retry_ms: u64,
     /// Tools of one server.
     pub tools_max: usize,
+    /// Bytes that the definitions of one server's tools take in memory, about.
+    pub tools_bytes_max: usize,
+    /// A list that is older is listed again before a call is judged with it.
+    pub tools_age_ms_max: u64,
     /// An unknown tool makes the gateway list again, unless its list is younger than this.
     pub tools_recheck_ms: u64,
     /// How long a modern client may keep a filtered list or a read resource.
@@ -80,13 +94,20 @@ impl Default for Settings {
             connections_max: 10_000,
             write_stall_timeout_ms: 30_000,
             in_flight_max: 1_024,
+            in_flight_per_server_max: 512,
+            in_flight_per_grant_max: 512,
             upstream_connect_timeout_ms: 5_000,
             upstream_answer_timeout_ms: 30_000,
             call_timeout_ms: UPSTREAM_ANSWER_TIMEOUT_MS_CAP,
             probe_timeout_ms: 10_000,
+            era_doubt_ms: 5_000,
             result_bytes_max: 4 << 20,
             event_bytes_max: 1 << 20,
+            listing_timeout_ms: 30_000,
+            listing_retry_ms: 1_000,
             tools_max: 10_000,
+            tools_bytes_max: 64 << 20,
+            tools_age_ms_max: 300_000,
             tools_recheck_ms: 10_000,
             list_ttl_ms_max: 60_000,
             sessions_max: 10_000,
