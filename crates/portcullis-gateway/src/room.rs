@@ -97,6 +97,44 @@ impl InFlight {
     }
 }
 
+/// Streams that stay open without a call: subscriptions and the streams of sessions.
+pub(crate) struct Streams {
+    all: Arc<Semaphore>,
+    of_grant: Arc<Shares<String>>,
+}
+
+/// Room for one stream.
+pub(crate) struct StreamPermit {
+    _all: OwnedSemaphorePermit,
+    _of_grant: Share<String>,
+}
+
+impl Streams {
+    pub(crate) fn new(settings: &Settings) -> Streams {
+        let all = Arc::new(Semaphore::new(settings.streams_max.min(Semaphore::MAX_PERMITS)));
+        Streams { all, of_grant: Arc::default() }
+    }
+
+    /// To be taken before anything leaves for the server.
+    pub(crate) fn take(&self, caller: &Caller, settings: &Settings) -> Result<StreamPermit, Stop> {
+        let all = self.all.clone().try_acquire_owned().map_err(|_| GatewayFault::Full("streams"))?;
+        let of_grant = self.of_grant.take(caller.grant_id().to_owned(), settings.streams_per_grant_max);
+        let of_grant = of_grant.ok_or(GatewayFault::Full("streams of this grant"))?;
+        Ok(StreamPermit { _all: all, _of_grant: of_grant })
+    }
+
+    pub(crate) fn count(&self, settings: &Settings) -> usize {
+        settings.streams_max.saturating_sub(self.all.available_permits())
+    }
+}
+
+/// What a stream holds as long as it is open. The stream of a call is that call, still being worked on.
+#[expect(dead_code, reason = "held, never read")]
+pub(crate) enum Held {
+    Call(InFlightPermit),
+    Stream(StreamPermit),
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

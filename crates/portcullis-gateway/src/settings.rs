@@ -68,8 +68,10 @@ pub struct Settings {
     pub session_questions_max: usize,
     /// Tasks whose owner is remembered, all together.
     pub tasks_max: usize,
-    /// Streams open at once.
+    /// Subscriptions and streams of sessions open at once. A call that is answered by a stream is a call.
     pub streams_max: usize,
+    /// Subscriptions and streams of sessions of one grant.
+    pub streams_per_grant_max: usize,
     /// Events that wait for a slow reader.
     pub stream_events_max: usize,
     /// A quiet stream gets a comment this often.
@@ -117,6 +119,7 @@ impl Default for Settings {
             session_questions_max: 64,
             tasks_max: 10_000,
             streams_max: 1_024,
+            streams_per_grant_max: 512,
             stream_events_max: 16,
             keep_alive_ms: 15_000,
             drain_timeout_ms: 30_000,

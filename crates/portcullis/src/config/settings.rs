@@ -54,7 +54,8 @@ const BOUNDS: &[Bound] = bounds! {
     Milliseconds session_idle_timeout_ms "A session that nobody used for so long is ended.";
     Count session_calls_max "Calls of one session that wait for their answers.";
     Count session_questions_max "Questions of servers to one session that wait for their answers.";
-    Count streams_max "Streams open at once.";
+    Count streams_max "Subscriptions and streams of sessions open at once.";
+    Count streams_per_grant_max "Subscriptions and streams of sessions of one grant.";
     Count stream_events_max "Events that wait for a slow reader.";
     Milliseconds keep_alive_ms "A quiet stream gets a comment this often.";
     Milliseconds drain_timeout_ms "How long open calls get when the gateway stops.";
