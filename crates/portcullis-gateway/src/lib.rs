@@ -38,6 +38,7 @@ mod server;
 mod sessions;
 mod settings;
 mod snapshot;
+mod stall;
 mod stop;
 mod tasks;
 

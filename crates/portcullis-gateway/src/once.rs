@@ -64,7 +64,14 @@ impl<T: Clone + Send + Sync + 'static> Once<T> {
     }
 
     /// Asks without waiting for the answer.
-    pub(crate) fn join<F>(&self, patience: Patience, question: impl FnOnce() -> F) -> Told<T>
+    pub(crate) fn start<F>(&self, patience: Patience, question: impl FnOnce() -> F)
+    where
+        F: Future<Output = Result<T, Stop>> + Send + 'static,
+    {
+        self.join(patience, question);
+    }
+
+    fn join<F>(&self, patience: Patience, question: impl FnOnce() -> F) -> Told<T>
     where
         F: Future<Output = Result<T, Stop>> + Send + 'static,
     {

@@ -11,7 +11,7 @@ use http::request::Parts;
 use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use portcullis_json::{Object, Value};
-use portcullis_mcp::{LegacyRevision, Message, Outcome, Sender, Subject, write};
+use portcullis_mcp::{Era, LegacyRevision, Message, Outcome, Sender, Subject, write};
 use portcullis_state::log::Verdict;
 
 use crate::approval::approve;
@@ -23,7 +23,7 @@ use crate::forward::{LAST_EVENT_ID, Payload, Reply, forward};
 use crate::gateway::Gateway;
 use crate::limits::admit;
 use crate::methods::{Handling, handling};
-use crate::own;
+use crate::own::{self, Place};
 use crate::parse::{self, Parsed, parse, read_body};
 use crate::question::{self, About, Asked, ask};
 use crate::record::{self, Decided, OutgoingKind, Trail, record};
@@ -169,7 +169,7 @@ fn prepare(caller: &Caller, parsed: Parsed, trail: &mut Trail) -> Result<Prepare
 /// How an answer finds its way back.
 struct Returning {
     caller: Caller,
-    era: portcullis_mcp::Era,
+    era: Era,
     call: Option<Call>,
     listens_for_tools: Option<bool>,
     held: Held,
@@ -229,7 +229,8 @@ impl Returning {
                     None => Purpose::Call(call),
                 };
                 let (source, receipt) = (Some(events), Some(receipt));
-                let stream = relay::start(gateway, self.caller, self.era, purpose, source, receipt, self.held);
+                let stream =
+                    relay::start(gateway, self.caller, self.era, purpose, source, receipt, self.held);
                 stream.map(Answer::Stream)
             }
             (_, reply) => {
@@ -312,7 +313,16 @@ impl Returning {
             client: self.caller.client.clone(),
             upstream,
         };
-        let session = gateway.sessions.open(opening, self.caller.now)?;
+        let place = Place { era: Era::Legacy(revision), session: opening.upstream.clone() };
+        let session = match gateway.sessions.open(opening, &gateway.settings, self.caller.now) {
+            Ok(session) => session,
+            Err(stop) => {
+                if place.session.is_some() {
+                    own::end_session(gateway, &self.caller.server, place).await;
+                }
+                return Err(stop);
+            }
+        };
         self.message(gateway, call, outcome, Some(session.id.clone()))
     }
 }

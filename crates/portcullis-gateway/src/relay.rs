@@ -4,6 +4,7 @@
 //! or time is up. In the modern era the end of this task closes the connection to the server, and that
 //! cancels the request.
 
+mod answers;
 mod lifetime;
 mod messages;
 
@@ -30,6 +31,7 @@ use crate::room::Held;
 use crate::sessions::Call;
 use crate::settings::milliseconds;
 use crate::stop::{ClientFault, Stop, UpstreamFault};
+use answers::Answers;
 use lifetime::Lifetime;
 
 /// What a stream is for.
@@ -67,6 +69,7 @@ pub(crate) struct Relay {
     purpose: Purpose,
     out: mpsc::Sender<Bytes>,
     lifetime: Lifetime,
+    answers: Answers,
 }
 
 /// Why a stream ended.
@@ -93,18 +96,14 @@ pub(crate) fn start(
     let lifetime = Lifetime::new(gateway, &caller);
     // From here on every change is heard; one that came just before is seen now.
     let caller = caller.again(gateway).ok_or(ClientFault::Unauthenticated)?;
-    let relay = Relay { gateway: gateway.clone(), caller, era, purpose, out, lifetime };
+    let answers = Answers::new();
+    let relay = Relay { gateway: gateway.clone(), caller, era, purpose, out, lifetime, answers };
     tokio::spawn(relay.run(source, receipt, held));
     Ok(read)
 }
 
 impl Relay {
-    async fn run(
-        mut self,
-        source: Option<EventSource>,
-        receipt: Option<Receipt>,
-        _held: Held,
-    ) {
+    async fn run(mut self, source: Option<EventSource>, receipt: Option<Receipt>, _held: Held) {
         // The events of a session's stream begin when they do; the client wants to know that it is open.
         let _ = self.send_text(sse::comment().to_owned()).await;
         let end = self.pump(source).await;

@@ -125,11 +125,11 @@ mod tests {
     fn very_many_keys_are_cleaned_at_once() {
         let scrubber = Scrubber::new(&[Secret::from("Bearer hunter2hunter2")]);
         let member = |n: usize| Member { key: format!("{n:x}"), value: Value::Null };
-        let mut members: Vec<Member> = (0..450_000).map(member).collect();
+        let mut members: Vec<Member> = (0..100_000).map(member).collect();
         members.push(Member { key: "x".into(), value: Value::from("hunter2hunter2") });
         let mut object = Object::from_members(members).unwrap();
         scrubber.object(&mut object);
-        assert_eq!(object.len(), 450_001);
+        assert_eq!(object.len(), 100_001);
         assert_eq!(object.iter().last().unwrap().value, Value::from(MARKER));
     }
 

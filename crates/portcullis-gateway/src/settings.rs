@@ -20,7 +20,9 @@ pub struct Settings {
     pub body_timeout_ms: u64,
     /// Connections open at once; more wait in the system's queue.
     pub connections_max: usize,
-    /// How long a client may leave a stream unread before it is closed.
+    /// Connections open at once from one address, or one /64 network of IPv6; more are closed at once.
+    pub connections_per_address_max: usize,
+    /// How long a client may leave an answer or a stream unread before its connection is closed.
     pub write_stall_timeout_ms: u64,
     /// Calls being worked on at once; more are answered 503.
     pub in_flight_max: usize,
@@ -94,6 +96,7 @@ impl Default for Settings {
             body_bytes_max: 4 << 20,
             body_timeout_ms: 30_000,
             connections_max: 10_000,
+            connections_per_address_max: 5_000,
             write_stall_timeout_ms: 30_000,
             in_flight_max: 1_024,
             in_flight_per_server_max: 512,

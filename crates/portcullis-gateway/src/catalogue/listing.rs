@@ -43,7 +43,7 @@ async fn ask(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Arc<Known>,
 /// Lists again in the background; what is known serves meanwhile.
 pub(super) fn renew(gateway: &Arc<Gateway>, server: &Arc<Server>) {
     let question = || run(gateway.clone(), server.clone());
-    drop(server.catalogue.listing.join(Patience::of(&gateway.settings), question));
+    server.catalogue.listing.start(Patience::of(&gateway.settings), question);
 }
 
 /// What is announced as changed while we list makes the list old from the start.

@@ -166,8 +166,7 @@ async fn a_definition_that_a_client_was_shown_is_the_one_that_its_call_is_judged
 
 #[tokio::test]
 async fn an_old_list_is_listed_again() {
-    let rig =
-        Rig::start(OPEN, true, plain(), Settings { tools_age_ms_max: 1, ..Settings::default() }).await;
+    let rig = Rig::start(OPEN, true, plain(), Settings { tools_age_ms_max: 1, ..Settings::default() }).await;
     rig.client.call("echo", TEXT).await;
     let before = rig.server.got("tools/list").len();
     tokio::time::sleep(std::time::Duration::from_millis(5)).await;
@@ -188,9 +187,9 @@ async fn modern_after(first: impl Fn() -> Play + Send + Sync + 'static) -> Rig {
 
 #[tokio::test]
 async fn an_era_that_was_guessed_or_has_changed_is_asked_for_again() {
-    let unknown = r#"{"code":-32601,"message":"method not found"}"#;
+    const UNKNOWN: &str = r#"{"code":-32601,"message":"method not found"}"#;
     let cases: [fn() -> Play; 2] =
-        [|| Play::Raw(503, "text/plain", String::new()), || Play::Error(unknown.to_owned())];
+        [|| Play::Raw(503, "text/plain", String::new()), || Play::Error(UNKNOWN.to_owned())];
     for first in cases {
         let rig = modern_after(first).await;
         rig.client.call("echo", TEXT).await;

@@ -191,7 +191,9 @@ async fn streams_are_bounded_before_anything_leaves_and_leave_calls_their_room()
     assert_eq!(rig.server.got("subscriptions/listen").len(), 1, "nothing left for the server");
     let _listening = senders.lock().unwrap().remove(0);
     let (mut stream, server, id) = open_call(&rig, &senders).await;
-    server.send(event(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete"}}}}"#))).unwrap();
+    server
+        .send(event(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete"}}}}"#)))
+        .unwrap();
     assert_eq!(at(&stream.next().await.unwrap(), "id"), "7");
 }
 

@@ -31,7 +31,8 @@ const BOUNDS: &[Bound] = bounds! {
     Count body_bytes_max "Bytes of a request's body.";
     Milliseconds body_timeout_ms "How long a client may take to send a body.";
     Count connections_max "Connections open at once; more wait in the system's queue.";
-    Milliseconds write_stall_timeout_ms "How long a client may leave a stream unread before it is closed.";
+    Count connections_per_address_max "Connections open at once from one address; more are closed at once.";
+    Milliseconds write_stall_timeout_ms "How long a client may leave an answer unread before it is closed.";
     Count in_flight_max "Calls being worked on at once; more are answered 503.";
     Count in_flight_per_server_max "Calls to one server being worked on at once.";
     Count in_flight_per_grant_max "Calls of one grant being worked on at once.";
