@@ -183,5 +183,6 @@ async fn one_address_cannot_take_all_connections() {
         open.push(socket);
     }
     let third = TcpStream::connect(address(&rig)).await.unwrap();
+    let _ = send(&third, GET_METRICS).await;
     assert_eq!(receive(&third).await.unwrap_or_default(), 0, "it is closed");
 }
