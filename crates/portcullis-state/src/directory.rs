@@ -16,14 +16,14 @@
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io::{self, Read as _, Write as _};
-use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
+use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
 use portcullis_json::{Limits, Object, Value, parse};
 
 use crate::StateFault;
-use crate::keys::{CheckpointKey, DigestKey, PublicKey, create_key_file};
+use crate::keys::{CheckpointKey, DigestKey, PublicKey, create_key_file, read_key_file};
 use crate::sealed::SealingKeys;
 
 /// The newest format that this version reads.
@@ -31,7 +31,7 @@ pub const FORMAT: u32 = 1;
 
 const FORMAT_WORD: &str = "portcullis-data ";
 /// What an unfinished directory may contain.
-const OUR_NAMES: [&str; 3] = ["keys", "log", "lock"];
+const OUR_NAMES: [&str; 4] = ["keys", "log", "lock", "format.new"];
 
 /// A data directory that is ours and readable.
 #[derive(Clone, Debug)]
@@ -47,7 +47,7 @@ impl DataDirectory {
             Some(found) if found > FORMAT => {
                 Err(StateFault::Newer { path: path.to_owned(), found, known: FORMAT })
             }
-            Some(_) => directory.check_mode().map(|()| directory),
+            Some(_) => directory.check_rights().map(|()| directory),
             None => directory.create().map(|()| directory),
         }
     }
@@ -63,26 +63,29 @@ impl DataDirectory {
         number.map(Some).ok_or(StateFault::NotOurs { path: self.path.clone() })
     }
 
-    fn check_mode(&self) -> Result<(), StateFault> {
-        let metadata = fs::metadata(&self.path);
-        let metadata = metadata.map_err(|error| StateFault::file("read", &self.path, error))?;
-        if metadata.permissions().mode() & 0o007 != 0 {
-            return Err(StateFault::TooOpen { path: self.path.clone(), wanted: "700" });
+    /// Nobody but the owner may look into it, and the owner is who runs this.
+    fn check_rights(&self) -> Result<(), StateFault> {
+        for path in [self.path.clone(), self.path.join("keys"), self.log()] {
+            let metadata = fs::metadata(&path).map_err(|error| StateFault::file("read", &path, error))?;
+            check_owner(&path, &metadata)?;
+            if metadata.permissions().mode() & 0o077 != 0 {
+                return Err(StateFault::TooOpen { path, wanted: "700" });
+            }
         }
         Ok(())
     }
 
     fn create(&self) -> Result<(), StateFault> {
+        // Looked at before anything is done to it: it may be somebody's home.
+        if self.path.exists() {
+            self.check_unused()?;
+        }
         self.make_private(&self.path)?;
-        self.check_unused()?;
         let keys = self.path.join("keys");
         self.make_private(&keys)?;
         self.make_private(&self.log())?;
         for name in ["checkpoint.key", "digest.key", "sealing-1.key"] {
-            let path = keys.join(name);
-            if !path.exists() {
-                create_key_file(&path)?;
-            }
+            make_key(&keys.join(name))?;
         }
         let public = self.checkpoint_key()?.public();
         self.write("keys/checkpoint.pub", &format!("{public}\n"))?;
@@ -98,6 +101,9 @@ impl DataDirectory {
 
     /// Only an empty directory, or one whose making was interrupted, becomes ours.
     fn check_unused(&self) -> Result<(), StateFault> {
+        let metadata =
+            fs::metadata(&self.path).map_err(|error| StateFault::file("read", &self.path, error))?;
+        check_owner(&self.path, &metadata)?;
         let entries = fs::read_dir(&self.path);
         let entries = entries.map_err(|error| StateFault::file("read", &self.path, error))?;
         let ours = |name: &str| OUR_NAMES.contains(&name);
@@ -201,6 +207,30 @@ impl DataDirectory {
             socket: self.socket(),
         }
     }
+}
+
+/// A key that is there stays; one that was being made when the making was interrupted is made again.
+fn make_key(path: &Path) -> Result<(), StateFault> {
+    match read_key_file(path) {
+        Err(StateFault::BadKeyFile { .. }) => {
+            fs::remove_file(path).map_err(|error| StateFault::file("replace", path, error))?;
+            create_key_file(path)
+        }
+        Err(_) if !path.exists() => create_key_file(path),
+        found => found.map(drop),
+    }
+}
+
+/// Whoever owns a directory can put something else in its place.
+fn check_owner(path: &Path, metadata: &fs::Metadata) -> Result<(), StateFault> {
+    // The system shows a process's own entry as its user's. Where there is none, rights must do.
+    let Ok(own) = fs::metadata("/proc/self") else {
+        return Ok(());
+    };
+    if metadata.uid() != own.uid() {
+        return Err(StateFault::OtherOwner { path: path.to_owned(), owner: metadata.uid() });
+    }
+    Ok(())
 }
 
 /// The directory is this process's while this lives. The system lets go when the process ends, however.

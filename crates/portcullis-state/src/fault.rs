@@ -62,6 +62,17 @@ pub enum StateFault {
         /// The mode it should have.
         wanted: &'static str,
     },
+    /// Somebody else's.
+    #[error(
+        "`{}` belongs to the user with the number {owner}; run this as that user, or name another directory",
+        .path.display()
+    )]
+    OtherOwner {
+        /// What.
+        path: PathBuf,
+        /// Whose it is.
+        owner: u32,
+    },
     /// A key file without a key in it.
     #[error("`{}` does not hold a key; restore it from a copy", .path.display())]
     BadKeyFile {

@@ -11,7 +11,9 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use rusqlite::types::Value as Sql;
-use rusqlite::{Connection, OptionalExtension as _, params, params_from_iter};
+use rusqlite::{
+    Connection, ErrorCode, OptionalExtension as _, TransactionBehavior, params, params_from_iter,
+};
 
 use crate::log::{Begin, Followed, Follower, Position, Segment, Stored, read_line, segments};
 
@@ -44,6 +46,22 @@ pub enum IndexFault {
     /// The log could not be read.
     #[error("the log cannot be read: {0}")]
     Log(#[from] io::Error),
+    /// Made by another version of the program.
+    #[error("the log's index is of version {0}, this program has {VERSION}")]
+    OtherVersion(u32),
+}
+
+impl IndexFault {
+    /// Whether another file would help. Somebody who is just writing is no reason to delete theirs.
+    fn is_about_the_file(&self) -> bool {
+        match self {
+            IndexFault::OtherVersion(_) => true,
+            IndexFault::Database(rusqlite::Error::SqliteFailure(error, _)) => {
+                matches!(error.code, ErrorCode::DatabaseCorrupt | ErrorCode::NotADatabase)
+            }
+            _ => false,
+        }
+    }
 }
 
 /// What to look for. Everything that is set must hold.
@@ -98,16 +116,12 @@ pub struct Index {
 impl Index {
     /// Opens the index at `path` of the log in `log`; one that is unusable is built again.
     pub fn open(path: &Path, log: &Path) -> Result<Index, IndexFault> {
-        let opened = Index::connect(path, log).and_then(|index| {
-            index.check_version()?;
-            Ok(index)
-        });
-        match opened {
-            Ok(index) => Ok(index),
-            Err(_) => {
+        match Index::connect(path, log) {
+            Err(fault) if fault.is_about_the_file() => {
                 remove(path)?;
                 Index::connect(path, log)
             }
+            opened => opened,
         }
     }
 
@@ -118,29 +132,36 @@ impl Index {
         connection.busy_timeout(Duration::from_secs(5))?;
         // OFF: what a crash destroys is built again.
         connection.execute_batch("PRAGMA journal_mode = WAL; PRAGMA synchronous = OFF;")?;
+        let mut index = Index { connection, log: log.to_owned(), follower: None };
+        index.prepare()?;
+        Ok(index)
+    }
+
+    fn prepare(&mut self) -> Result<(), IndexFault> {
         let version = "SELECT user_version FROM pragma_user_version";
-        let found: u32 = connection.query_row(version, [], |row| row.get(0))?;
-        if found == 0 {
-            connection.execute_batch(TABLES)?;
-            connection.pragma_update(None, "user_version", VERSION)?;
+        let found = |connection: &Connection| connection.query_row(version, [], |row| row.get::<_, u32>(0));
+        if found(&self.connection)? == 0 {
+            // Somebody else may be making them.
+            let change = self.connection.transaction_with_behavior(TransactionBehavior::Immediate)?;
+            if found(&change)? == 0 {
+                change.execute_batch(TABLES)?;
+                change.pragma_update(None, "user_version", VERSION)?;
+            }
+            change.commit()?;
         }
-        Ok(Index { connection, log: log.to_owned(), follower: None })
+        match found(&self.connection)? {
+            VERSION => Ok(()),
+            other => Err(IndexFault::OtherVersion(other)),
+        }
     }
 
-    fn check_version(&self) -> rusqlite::Result<()> {
-        let version = "SELECT user_version FROM pragma_user_version";
-        let found: u32 = self.connection.query_row(version, [], |row| row.get(0))?;
-        let progress = "SELECT count(*) FROM progress";
-        self.connection.query_row(progress, [], |row| row.get::<_, u32>(0))?;
-        if found == VERSION { Ok(()) } else { Err(rusqlite::Error::InvalidQuery) }
-    }
-
-    /// Takes in up to a batch of new records; returns how many. A past that the log does not share any
-    /// more is forgotten, and reading starts over.
+    /// Takes in up to a batch of new records; returns how many. Where the log's chain is broken it stops,
+    /// for good: what came before is kept, and every further attempt says where.
     pub fn catch_up(&mut self) -> Result<usize, IndexFault> {
+        let reading = self.follower.is_some();
         match self.take_batch() {
-            Err(IndexFault::Log(error)) if error.kind() == io::ErrorKind::InvalidData => {
-                self.start_over()?;
+            // The log may have been cut underneath: what the index ends with is compared with it again.
+            Err(IndexFault::Log(error)) if reading && error.kind() == io::ErrorKind::InvalidData => {
                 self.take_batch()
             }
             result => result,
@@ -155,10 +176,16 @@ impl Index {
         let change = self.connection.transaction()?;
         let mut taken = 0;
         while taken < BATCH_MAX {
-            let Some(followed) = follower.next_record()? else {
-                break;
-            };
-            insert(&change, &followed)?;
+            match follower.next_record() {
+                Ok(Some(followed)) => insert(&change, &followed)?,
+                Ok(None) => break,
+                Err(fault) if taken == 0 => return Err(fault.into()),
+                Err(_) => {
+                    // Met again, and told, in the next round.
+                    change.commit()?;
+                    return Ok(taken);
+                }
+            }
             taken += 1;
         }
         change.commit()?;

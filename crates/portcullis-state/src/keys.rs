@@ -51,9 +51,11 @@ pub(crate) fn read_key_file(path: &Path) -> Result<SecretBytes, StateFault> {
     }
     let text = std::fs::read(path).map_err(|error| StateFault::file("read", path, error))?;
     let text = Zeroizing::new(text);
+    let digits = text.trim_ascii();
     let mut key = Zeroizing::new([0; 32]);
-    match HEXLOWER.decode_mut(text.trim_ascii(), key.as_mut_slice()) {
-        Ok(32) if text.trim_ascii().len() == 64 => Ok(key),
+    // The decoder takes nothing but the right length.
+    match (digits.len() == 64).then(|| HEXLOWER.decode_mut(digits, key.as_mut_slice())) {
+        Some(Ok(32)) => Ok(key),
         _ => Err(StateFault::BadKeyFile { path: path.to_owned() }),
     }
 }

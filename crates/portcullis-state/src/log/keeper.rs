@@ -6,7 +6,7 @@
 
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
@@ -27,6 +27,9 @@ const LOOK_EVERY: Duration = Duration::from_secs(1);
 /// The `head` file is replaced at most this often, except at rotation and at the end.
 const HEAD_EVERY: Duration = Duration::from_secs(1);
 
+/// What is said while the log is being brought back.
+pub(crate) const RECOVERING: &str = "it failed and is being brought back";
+
 pub(crate) struct Shared {
     writer: Mutex<Writer>,
     /// Held by whoever syncs, rotates or recovers, so that a sync always belongs to the current segment.
@@ -39,6 +42,10 @@ pub(crate) struct Shared {
     head_sequence: AtomicU64,
     /// The last record that the counters' snapshot contains, once one is known to belong to this log.
     snapshot_sequence: AtomicU64,
+    /// Held while a snapshot is written.
+    pub(crate) snapshot_turn: Mutex<()>,
+    /// The writer's own, to be looked at without its lock.
+    failed: Arc<AtomicBool>,
     stopping: AtomicBool,
 }
 
@@ -56,6 +63,7 @@ impl Shared {
         // One beyond the end is from before damage that was accepted: it does not count any more.
         let head = head.and_then(Result::ok).map_or(0, |head| head.position.sequence);
         let head_sequence = if head > writer.last.sequence { 0 } else { head };
+        let failed = writer.failed.clone();
         Shared {
             writer: Mutex::new(writer),
             turn: Mutex::default(),
@@ -65,12 +73,19 @@ impl Shared {
             checkpoints,
             head_sequence: AtomicU64::new(head_sequence),
             snapshot_sequence: AtomicU64::new(0),
+            snapshot_turn: Mutex::default(),
+            failed,
             stopping: AtomicBool::new(false),
         }
     }
 
     pub(crate) fn lock(&self) -> MutexGuard<'_, Writer> {
         lock_writer(&self.writer)
+    }
+
+    /// Whether the log has failed. Whoever brings it back holds the lock for as long as the disk takes.
+    pub(crate) fn has_failed(&self) -> bool {
+        self.failed.load(Ordering::Acquire)
     }
 
     fn now(&self) -> Timestamp {
@@ -111,7 +126,7 @@ impl Shared {
     }
 
     /// Keeps the newest durable checkpoint. A failure is tried again: the log itself is not affected.
-    fn keep_head(&self, at_once: bool) {
+    pub(crate) fn keep_head(&self, at_once: bool) {
         let mut head = lock_plain(&self.turn);
         let recent = head.written_at.is_some_and(|at| at.elapsed() < HEAD_EVERY);
         let Some(checkpoint) = head.durable.clone() else {
@@ -159,6 +174,10 @@ impl Shared {
     }
 
     pub(crate) fn health(&self) -> LogHealth {
+        let busy = || self.has_failed().then(|| self.writer.try_lock().err()).flatten();
+        if matches!(busy(), Some(TryLockError::WouldBlock)) {
+            return LogHealth { failure: Some(RECOVERING.to_owned()), ..LogHealth::default() };
+        }
         let writer = self.lock();
         LogHealth {
             failure: writer.failure.clone(),
@@ -199,7 +218,19 @@ pub(crate) fn spawn(shared: Arc<Shared>) -> std::io::Result<JoinHandle<()>> {
     std::thread::Builder::new().name("log-keeper".to_owned()).spawn(move || run(&shared))
 }
 
+/// Nobody waits for a keeper that is gone.
+struct FailAtEnd<'a>(&'a Shared);
+
+impl Drop for FailAtEnd<'_> {
+    fn drop(&mut self) {
+        if !self.0.is_stopping() {
+            drop(self.0.lock().fail("the thread that looks after the log has ended; restart".to_owned()));
+        }
+    }
+}
+
 fn run(shared: &Shared) {
+    let _guard = FailAtEnd(shared);
     while !shared.is_stopping() {
         wait_for_work(shared);
         if shared.failure().is_err() {

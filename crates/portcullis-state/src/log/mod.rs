@@ -104,7 +104,7 @@ impl Default for LogOptions {
 }
 
 /// How the log is doing; for health checks and metrics.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct LogHealth {
     /// Why nothing is taken at the moment.
     pub failure: Option<String>,
@@ -186,6 +186,10 @@ impl DecisionLog {
     pub fn append(&self, time: Timestamp, entry: &Entry<'_>) -> Result<Ticket, LogFault> {
         let body = line::body_of(entry)?;
         let must_be_durable = entry.must_be_durable(self.shared.options.sync);
+        if self.shared.has_failed() {
+            self.shared.wake.notify_one();
+            return Err(LogFault::Unavailable { reason: keeper::RECOVERING.to_owned() });
+        }
         let mut writer = self.shared.lock();
         let idle = writer.pending.is_empty();
         // The keeper is woken by a failure too: it brings the log back.
@@ -231,6 +235,11 @@ impl DecisionLog {
     /// Keeps the counters as of `position`, and lets retention go that far. `payload` must contain every
     /// charge up to `position`.
     pub fn write_snapshot(&self, position: Position, payload: &[u8]) -> Result<(), SnapshotFault> {
+        let _turn = lock_plain(&self.shared.snapshot_turn);
+        if position.sequence < self.shared.snapshot_sequence() {
+            // A newer one is there already.
+            return Ok(());
+        }
         // A snapshot must never be ahead of the log that it belongs to.
         self.shared.sync()?;
         let storage = &*self.shared.options.storage;

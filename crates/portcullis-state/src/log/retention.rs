@@ -36,8 +36,11 @@ pub(crate) fn retire(shared: &Shared, now: Timestamp, age_now: Timestamp) -> Res
     let end = last_record(last).map_err(unavailable)?;
     let mut writer = shared.lock();
     writer.append(now, &retention_body(&end, retired.len()))?;
+    // Signed before anything goes: what nobody vouches for explains nothing.
+    writer.write_checkpoint(now)?;
     drop(writer);
     shared.sync()?;
+    shared.keep_head(true);
     for segment in retired {
         shared.options.storage.remove(&segment.path).map_err(unavailable)?;
     }

@@ -88,7 +88,9 @@ pub enum Broken {
     NoSegmentRecord,
     #[error("the segment belongs to another log")]
     OtherLog,
-    #[error("the records before {first} are missing, and no retention record says that they were retired")]
+    #[error(
+        "the records before {first} are missing, and no signed retention record says that they were retired"
+    )]
     BeginningMissing { first: u64 },
     #[error("the checkpoint's signature does not hold for this log and key")]
     CheckpointForged,
@@ -142,8 +144,10 @@ struct Verifier<'a> {
     checkpoint_records: u64,
     /// What the first record names as its predecessor.
     first_previous: Hash,
-    /// The newest retention record: through which record, with which hash.
+    /// The newest retention record that a checkpoint vouches for: through which record, with which hash.
     retired: Option<(u64, Option<Hash>)>,
+    /// The same, until a checkpoint follows. Anybody can write a record; only the gateway can sign.
+    retired_unsigned: Option<(u64, Option<Hash>)>,
     /// The newest kept checkpoint, and whether the log has it.
     head: Option<Stored>,
     head_found: bool,
@@ -160,6 +164,7 @@ impl<'a> Verifier<'a> {
             checkpoint_records: u64::MAX,
             first_previous: GENESIS,
             retired: None,
+            retired_unsigned: None,
             head: None,
             head_found: false,
         }
@@ -253,7 +258,7 @@ impl<'a> Verifier<'a> {
                 self.so_far.repairs += u64::from(other == "repair");
                 if other == "retention" {
                     let through = record.number("through").unwrap_or_default();
-                    self.retired = Some((through, record.hash("through_hash")));
+                    self.retired_unsigned = Some((through, record.hash("through_hash")));
                 }
             }
         }
@@ -272,6 +277,7 @@ impl<'a> Verifier<'a> {
             None => self.so_far.checkpoints_unchecked += 1,
         }
         self.so_far.unsigned_tail = 0;
+        self.retired = self.retired_unsigned.take().or(self.retired.take());
         self.head_found |= self.head.as_ref().is_some_and(|head| head.position == record.position);
         Ok(())
     }

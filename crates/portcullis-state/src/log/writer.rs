@@ -5,6 +5,7 @@
 //! may have dropped the pages: recovering writes those bytes again.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use jiff::Timestamp;
 use tokio::sync::oneshot;
@@ -61,6 +62,8 @@ pub(crate) struct Writer {
     pub(crate) pending: Vec<u8>,
     waiters: Vec<Waiter>,
     pub(crate) failure: Option<String>,
+    /// Whether there is a failure, for those who do not hold the lock.
+    pub(crate) failed: Arc<AtomicBool>,
     /// A next segment whose making failed and which could not be removed: nothing is taken while it is
     /// there, since a start would find it behind this one.
     leftover: Option<std::path::PathBuf>,
@@ -113,6 +116,7 @@ impl Writer {
             pending: Vec::with_capacity(1 << 16),
             waiters: Vec::new(),
             failure: None,
+            failed: Arc::default(),
             leftover: None,
             since_checkpoint: start.since_checkpoint,
             checkpoint_time: now,
@@ -220,6 +224,7 @@ impl Writer {
 
     /// From now on nothing is taken until `recover` succeeds; everyone who waits is refused.
     pub(crate) fn fail(&mut self, reason: String) -> LogFault {
+        self.failed.store(true, Ordering::Release);
         let reason = self.failure.get_or_insert(reason).clone();
         let fault = LogFault::Unavailable { reason };
         for waiter in self.waiters.drain(..) {
@@ -263,6 +268,7 @@ impl Writer {
         self.pending.clear();
         self.since_checkpoint += 1;
         self.failure = None;
+        self.failed.store(false, Ordering::Release);
         Ok(())
     }
 

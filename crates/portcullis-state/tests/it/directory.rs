@@ -69,6 +69,44 @@ fn a_newer_or_foreign_directory_is_refused_untouched() {
 }
 
 #[test]
+fn somebody_elses_directory_keeps_its_rights() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("home");
+    fs::create_dir(&path).unwrap();
+    fs::write(path.join("letter"), "dear").unwrap();
+    fs::set_permissions(&path, fs::Permissions::from_mode(0o755)).unwrap();
+    assert!(matches!(fault(&path), StateFault::NotOurs { .. }));
+    assert_eq!(mode(&path), 0o755);
+}
+
+#[test]
+fn a_group_that_may_look_inside_is_refused_at_every_level() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("data");
+    DataDirectory::open_or_create(&path).unwrap();
+    for folder in ["", "keys", "log"] {
+        let folder = path.join(folder);
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o770)).unwrap();
+        assert!(matches!(fault(&path), StateFault::TooOpen { .. }), "{}", folder.display());
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o700)).unwrap();
+    }
+    DataDirectory::open_or_create(&path).unwrap();
+}
+
+#[test]
+fn an_interrupted_making_leaves_nothing_that_stands_in_the_way() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("data");
+    fs::create_dir_all(path.join("keys")).unwrap();
+    fs::write(path.join("format.new"), "port").unwrap();
+    fs::write(path.join("keys/digest.key"), "").unwrap();
+    fs::set_permissions(path.join("keys/digest.key"), fs::Permissions::from_mode(0o600)).unwrap();
+    let directory = DataDirectory::open_or_create(&path).unwrap();
+    directory.digest_key().unwrap();
+    DataDirectory::open_or_create(&path).unwrap();
+}
+
+#[test]
 fn an_interrupted_start_is_finished_by_the_next() {
     let temporary = tempfile::tempdir().unwrap();
     let path = temporary.path().join("data");

@@ -168,3 +168,40 @@ fn only_its_owner_may_read_it() {
         );
     }
 }
+
+#[test]
+fn a_broken_chain_ends_it_where_it_is_and_is_told_every_time() {
+    let place = place();
+    let log = open(&place, quiet());
+    append_many(&log, 0, 4);
+    log.rotate_now().unwrap();
+    append_many(&log, 4, 1);
+    log.close().unwrap();
+    let file = Segment::in_directory(&place.log, 1).path;
+    let text = std::fs::read_to_string(&file).unwrap();
+    std::fs::write(&file, text.replace("\"r2\"", "\"R2\"")).unwrap();
+    let mut index = Index::open(&path(&place), &place.log).unwrap();
+    assert_eq!(index.catch_up().unwrap(), 3, "the segment's record and two decisions");
+    for _ in 0..3 {
+        assert!(index.catch_up().unwrap_err().to_string().contains("at byte"));
+        assert_eq!(found(&index, Filter { kind: some("decision"), ..Filter::default() }), ["r1", "r0"]);
+    }
+}
+
+#[test]
+fn an_index_that_somebody_is_writing_to_is_not_deleted() {
+    let place = place();
+    let log = open(&place, quiet());
+    append_many(&log, 0, 3);
+    drop(index(&place));
+    let writing = rusqlite::Connection::open(path(&place)).unwrap();
+    writing
+        .execute_batch("PRAGMA locking_mode = EXCLUSIVE; BEGIN EXCLUSIVE; SELECT * FROM progress;")
+        .unwrap();
+    let opened = Index::open(&path(&place), &place.log);
+    assert!(opened.is_err_and(|fault| fault.to_string().contains("locked")));
+    writing.execute_batch("COMMIT").unwrap();
+    let count: u32 = writing.query_row("SELECT count(*) FROM records", [], |row| row.get(0)).unwrap();
+    assert_eq!(count, 4, "what was there is still there");
+    assert!(path(&place).exists());
+}

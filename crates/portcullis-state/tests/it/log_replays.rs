@@ -175,3 +175,13 @@ fn a_snapshot_ahead_of_the_log_tells_that_charges_are_missing() {
     log.rotate_now().unwrap();
     assert_eq!(segments(&place.log).unwrap()[0].first, 1, "nothing is retired on its word");
 }
+
+#[test]
+fn an_older_snapshot_does_not_replace_a_newer_one() {
+    let place = place();
+    let log = open(&place, quiet());
+    let (first, second) = (spend(&log, 1, "1"), spend(&log, 2, "2"));
+    log.write_snapshot(second, b"newer").unwrap();
+    log.write_snapshot(first, b"older").unwrap();
+    assert_eq!(log.replay().unwrap().0.unwrap().payload, b"newer");
+}

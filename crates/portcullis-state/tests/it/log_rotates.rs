@@ -153,6 +153,7 @@ fn strangers_get_one_line_per_source_and_second() {
     let gathered = strangers.refuse(source(7), "bad token", 11);
     assert_eq!(gathered.len(), STRANGERS_MAX + 1);
     assert_eq!(gathered.iter().map(|refusals| refusals.count).sum::<u64>(), 11_000);
+    assert!(gathered.len() <= 17, "what a second can cost is small");
     let first = gathered.iter().find(|refusals| refusals.source == "0.0.0.1").unwrap();
     assert_eq!(first.count, 1001);
     let rest = strangers.take_all();
@@ -205,4 +206,18 @@ fn every_record_has_a_form_for_others() {
     for required in ["actor", "api", "src_endpoint"] {
         assert!(events[0].get(required).is_some(), "{required}");
     }
+}
+
+#[test]
+fn strangers_of_one_network_share_a_line() {
+    let mut strangers = Strangers::default();
+    for n in 0..5_u128 {
+        let source = IpAddr::from(std::net::Ipv6Addr::from((0x2001_0db8_u128 << 96) + n));
+        assert!(strangers.refuse(source, "no token", 10).is_empty());
+    }
+    assert!(strangers.refuse("::ffff:10.0.0.1".parse().unwrap(), "no token", 10).is_empty());
+    assert!(strangers.refuse("::1".parse().unwrap(), "no token", 10).is_empty());
+    let told: Vec<_> = strangers.take_all().into_iter().map(|r| (r.source, r.count)).collect();
+    let expected = [("10.0.0.1", 1), ("2001:db8::/64", 5), ("::1", 1)];
+    assert_eq!(told, expected.map(|(source, count)| (source.to_owned(), count)));
 }

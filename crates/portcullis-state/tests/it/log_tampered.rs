@@ -245,3 +245,28 @@ fn a_segment_of_another_log_is_found() {
     let broken = first_break(&one);
     assert_eq!((broken.file, broken.line), (ours[1].path.clone(), 1));
 }
+
+/// Anybody can append a record with the right hash; only the gateway can sign.
+#[test]
+fn a_beginning_that_only_an_unsigned_record_explains_is_missing() {
+    let place = place();
+    let retention = Retention { segments_max: Some(0), age_max: None };
+    let log = open(&place, LogOptions { retention, ..quiet() });
+    append_many(&log, 0, 2);
+    log.rotate_now().unwrap();
+    append_many(&log, 2, 2);
+    log.write_snapshot(log.position(), b"").unwrap();
+    log.rotate_now().unwrap();
+    log.close().unwrap();
+    assert!(verify_ok(&place).from > 1, "what the gateway retired is explained");
+    let kept = segments(&place.log).unwrap().pop().unwrap().path;
+    let text = std::fs::read_to_string(&kept).unwrap();
+    let lines: Vec<&str> = text.lines().collect();
+    let retired = lines.iter().position(|line| line.contains("\"kind\":\"retention\"")).unwrap();
+    assert!(lines[retired + 1].contains("\"kind\":\"checkpoint\""), "signed before anything goes");
+    // Everything behind the record is gone, the kept checkpoint too: nobody vouches for it any more.
+    let cut: String = lines[..=retired].iter().map(|line| format!("{line}\n")).collect();
+    std::fs::write(&kept, cut).unwrap();
+    std::fs::remove_file(place.log.join("head")).unwrap();
+    assert!(matches!(first_break(&place).what, Broken::BeginningMissing { .. }));
+}
