@@ -1,20 +1,19 @@
-//! A server's tools as the gateway listed them itself: names, classes, schemas, mirrored arguments.
+//! A server's tools as the gateway listed them itself; `tool.rs` has what is known of each.
 //!
 //! Known before any client asks, so that a hidden tool and one that is not there look alike and `validate`
 //! has a schema. Listed at first use, after `list_changed`, and when a tool is asked for that is not known.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::HashSet;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
 use portcullis_json::{Object, Value};
 use portcullis_mcp::headers::ParamHeaders;
 use portcullis_mcp::list::read_tools;
-use portcullis_mcp::tool::ToolDefinition;
 use portcullis_mcp::{Era, Outcome};
-use portcullis_policy::{Class, Dialect, JsonSchema};
+use portcullis_policy::Class;
 
 use crate::gateway::Gateway;
 use crate::own::{self, Place};
@@ -22,33 +21,14 @@ use crate::probe;
 use crate::server::Server;
 use crate::settings::milliseconds;
 use crate::stop::{Stop, UpstreamFault};
+use crate::tool::{self, Tool, Tools, Workshop};
 
 /// Pages of one list.
 const PAGES_MAX: usize = 1_000;
 
-/// One tool.
-#[derive(Debug)]
-pub(crate) struct Tool {
-    pub(crate) name: String,
-    pub(crate) class: Option<Class>,
-    input_schema: Value,
-    /// Compiled when the tool is first called: a list can be long.
-    compiled: OnceLock<Option<JsonSchema>>,
-    /// None when the schema's marks break the rules.
-    pub(crate) headers: Option<ParamHeaders>,
-}
-
-impl Tool {
-    /// The schema of its arguments; none when it does not compile, and `validate` then denies.
-    pub(crate) fn schema(&self) -> Option<&JsonSchema> {
-        let compile = || JsonSchema::compile(&self.input_schema, Dialect::AsDeclared).ok();
-        self.compiled.get_or_init(compile).as_ref()
-    }
-}
-
 /// The tools of one listing.
 pub(crate) struct Known {
-    pub(crate) tools: HashMap<String, Arc<Tool>>,
+    pub(crate) tools: Tools,
     at: Instant,
 }
 
@@ -71,6 +51,11 @@ impl Catalogue {
         self.known.load_full()
     }
 
+    /// The class of a tool, if it is known.
+    pub(crate) fn class(&self, name: &str) -> Option<Class> {
+        self.known.load().as_ref()?.tools.get(name)?.class
+    }
+
     fn fresh(&self) -> Option<Arc<Known>> {
         self.known.load_full().filter(|_| !self.stale.load(Ordering::Acquire))
     }
@@ -84,9 +69,19 @@ impl Catalogue {
         if new.is_empty() {
             return;
         }
+        let names = known.tools.keys().map(String::as_str).chain(new.iter().map(|tool| tool.name));
+        let workshop = Workshop::new(&server.config, names);
         let mut tools = known.tools.clone();
-        tools.extend(new.into_iter().map(|tool| (tool.name.to_owned(), Arc::new(compile(server, tool)))));
+        tools.extend(new.into_iter().map(|tool| (tool.name.to_owned(), Arc::new(workshop.tool(tool)))));
         self.known.store(Some(Arc::new(Known { tools, at: known.at })));
+    }
+}
+
+/// Lists, unless that was done and nothing has changed since.
+pub(crate) async fn ensure(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Arc<Known>, Stop> {
+    match server.catalogue.fresh() {
+        Some(known) => Ok(known),
+        None => refresh(gateway, server, None).await,
     }
 }
 
@@ -96,10 +91,7 @@ pub(crate) async fn find(
     server: &Arc<Server>,
     name: &str,
 ) -> Result<Option<Arc<Tool>>, Stop> {
-    let known = match server.catalogue.fresh() {
-        Some(known) => known,
-        None => refresh(gateway, server, None).await?,
-    };
+    let known = ensure(gateway, server).await?;
     if let Some(tool) = known.tools.get(name) {
         return Ok(Some(tool.clone()));
     }
@@ -141,8 +133,6 @@ async fn refresh(
     }
 }
 
-type Tools = HashMap<String, Arc<Tool>>;
-
 async fn list(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Tools, Stop> {
     let eras = probe::eras(gateway, server).await?;
     if eras.modern {
@@ -157,8 +147,8 @@ async fn list(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Tools, Sto
 }
 
 async fn list_in(gateway: &Arc<Gateway>, server: &Arc<Server>, place: &Place) -> Result<Tools, Stop> {
-    let mut tools = Tools::new();
-    let mut cursors = HashSet::new();
+    let mut pages = Vec::new();
+    let (mut count, mut cursors) = (0, HashSet::new());
     let mut params = Object::new();
     for _ in 0..PAGES_MAX {
         let answered = own::request(gateway, server, place.clone(), "tools/list", params).await?;
@@ -166,34 +156,36 @@ async fn list_in(gateway: &Arc<Gateway>, server: &Arc<Server>, place: &Place) ->
             Outcome::Result(result) => result,
             // A server without tools need not know the method.
             Outcome::Error(error) if error.code == portcullis_mcp::code::METHOD_NOT_FOUND => {
-                return Ok(tools);
+                return make(server, pages).await;
             }
             Outcome::Error(_) => return Err(UpstreamFault::NotMcp("it does not list its tools").into()),
         };
         let page = read_tools(&result).map_err(|_| UpstreamFault::NotMcp("a list that cannot be read"))?;
-        tools
-            .extend(page.elements.iter().map(|tool| (tool.name.to_owned(), Arc::new(compile(server, tool)))));
-        if tools.len() > gateway.settings.tools_max {
+        count += page.elements.len();
+        let cursor = page.next_cursor.map(str::to_owned);
+        pages.push(result);
+        if count > gateway.settings.tools_max {
             return Err(UpstreamFault::NotMcp("more tools than allowed").into());
         }
-        match page.next_cursor {
-            Some(cursor) if cursors.insert(cursor.to_owned()) => {
+        match cursor {
+            Some(cursor) if cursors.insert(cursor.clone()) => {
                 params = Object::new().with("cursor", cursor);
             }
-            _ => return Ok(tools),
+            _ => return make(server, pages).await,
         }
     }
     Err(UpstreamFault::NotMcp("a list without end").into())
 }
 
-pub(crate) fn compile(server: &Server, tool: &ToolDefinition<'_>) -> Tool {
-    Tool {
-        name: tool.name.to_owned(),
-        class: server.config.classes.get(tool.name).copied(),
-        input_schema: Value::Object(tool.input_schema.clone()),
-        compiled: OnceLock::new(),
-        headers: ParamHeaders::from_schema(tool.input_schema).ok(),
-    }
+/// Classes take a while where the list is long: not on a thread that serves.
+async fn make(server: &Arc<Server>, pages: Vec<Object>) -> Result<Tools, Stop> {
+    let server = server.clone();
+    let work = tokio::task::spawn_blocking(move || {
+        let listed: Vec<_> = pages.iter().filter_map(|page| read_tools(page).ok()).collect();
+        let listed: Vec<_> = listed.into_iter().flat_map(|page| page.elements).collect();
+        tool::make_all(&server.config, &listed)
+    });
+    work.await.map_err(|_| UpstreamFault::NotMcp("tools that cannot be judged").into())
 }
 
 /// Whether a listing in this era may show a tool whose definition breaks the rules for mirrored arguments.

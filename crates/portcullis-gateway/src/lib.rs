@@ -38,6 +38,7 @@ mod settings;
 mod snapshot;
 mod stop;
 mod tasks;
+mod tool;
 
 pub use gateway::{Clock, Gateway, State};
 pub use ledger::{Ledger, LedgerFault};
