@@ -1,49 +1,50 @@
 //! A server's tools as the gateway listed them itself; `tool.rs` has what is known of each.
 //!
 //! Known before any client asks, so that a hidden tool and one that is not there look alike and `validate`
-//! has a schema. Listed at first use, after `list_changed`, and when a tool is asked for that is not known.
+//! has a schema. Listed at first use, after `list_changed`, when what a client is shown differs from what is
+//! known, when a tool is asked for that is not known, and when the list is old. Bounded in number and size.
 
-use std::collections::HashSet;
+mod listing;
+
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
 use portcullis_json::{Object, Value};
+use portcullis_mcp::Era;
 use portcullis_mcp::headers::ParamHeaders;
 use portcullis_mcp::list::read_tools;
-use portcullis_mcp::{Era, Outcome};
 use portcullis_policy::Class;
 
 use crate::gateway::Gateway;
-use crate::own::{self, Place};
-use crate::probe;
+use crate::once::Once;
 use crate::server::Server;
-use crate::settings::milliseconds;
-use crate::stop::{Stop, UpstreamFault};
-use crate::tool::{self, Tool, Tools, Workshop};
-
-/// Pages of one list.
-const PAGES_MAX: usize = 1_000;
+use crate::settings::{Settings, milliseconds};
+use crate::stop::Stop;
+use crate::tool::{Tool, Tools, Workshop};
 
 /// The tools of one listing.
 pub(crate) struct Known {
     pub(crate) tools: Tools,
     at: Instant,
+    /// What the catalogue's was when the listing began.
+    generation: u64,
 }
 
 /// The tools of one server.
 #[derive(Default)]
 pub(crate) struct Catalogue {
     known: ArcSwapOption<Known>,
-    stale: AtomicBool,
-    listing: tokio::sync::Mutex<()>,
+    /// Moves on with each sign that what is known does not hold any more.
+    generation: AtomicU64,
+    listing: Once<Arc<Known>>,
 }
 
 impl Catalogue {
-    /// The server said that its tools changed.
+    /// The server said, or showed, that its tools changed.
     pub(crate) fn mark_stale(&self) {
-        self.stale.store(true, Ordering::Release);
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// What is known at the moment, without asking.
@@ -56,32 +57,79 @@ impl Catalogue {
         self.known.load().as_ref()?.tools.get(name)?.class
     }
 
-    fn fresh(&self) -> Option<Arc<Known>> {
-        self.known.load_full().filter(|_| !self.stale.load(Ordering::Acquire))
+    fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
     }
 
-    /// Tools that a client's own listing showed and ours did not: a server may show them only to some.
-    pub(crate) fn learn(&self, server: &Server, result: &Object) {
+    fn fresh(&self, settings: &Settings) -> Option<Arc<Known>> {
+        let is_fresh = |known: &Arc<Known>| {
+            known.generation == self.generation()
+                && known.at.elapsed() < milliseconds(settings.tools_age_ms_max)
+        };
+        self.known.load_full().filter(is_fresh)
+    }
+
+    /// A new listing. Tools that only clients were shown stay: the server shows them to some.
+    fn replace(&self, listed: Tools, generation: u64, settings: &Settings) -> Arc<Known> {
+        let at = Instant::now();
+        let mut known = Arc::new(Known { tools: Tools::default(), at, generation });
+        self.known.rcu(|before| {
+            let mut tools = listed.clone();
+            let learned = before.iter().flat_map(|before| before.tools.iter()).filter(|tool| tool.learned);
+            for tool in learned {
+                if tools.get(&tool.name).is_none() && tools.put(tool.clone(), settings).is_err() {
+                    break;
+                }
+            }
+            known = Arc::new(Known { tools, at, generation });
+            Some(known.clone())
+        });
+        known
+    }
+
+    /// What a client is shown: a tool that our own list did not show is learned, and one that reads
+    /// otherwise than we know it makes us list again before anything is judged with it.
+    pub(crate) fn learn(&self, server: &Server, result: &Object, settings: &Settings) {
         let (Some(known), Ok(page)) = (self.known(), read_tools(result)) else {
             return;
         };
-        let new: Vec<_> = page.elements.iter().filter(|tool| !known.tools.contains_key(tool.name)).collect();
+        let mut new = Vec::new();
+        for shown in &page.elements {
+            match known.tools.get(shown.name) {
+                Some(tool) if tool.definition == *shown.definition => {}
+                Some(tool) if !tool.learned => return self.mark_stale(),
+                _ => new.push(shown),
+            }
+        }
         if new.is_empty() {
             return;
         }
-        let names = known.tools.keys().map(String::as_str).chain(new.iter().map(|tool| tool.name));
-        let workshop = Workshop::new(&server.config, names);
-        let mut tools = known.tools.clone();
-        tools.extend(new.into_iter().map(|tool| (tool.name.to_owned(), Arc::new(workshop.tool(tool)))));
-        self.known.store(Some(Arc::new(Known { tools, at: known.at })));
+        let names = known.tools.iter().map(|tool| tool.name.as_str());
+        let workshop = Workshop::new(&server.config, names.chain(new.iter().map(|tool| tool.name)));
+        let learned = new.into_iter().map(|tool| workshop.learned_tool(tool));
+        self.add_learned(&learned.map(Arc::new).collect::<Vec<_>>(), settings);
+    }
+
+    fn add_learned(&self, new: &[Arc<Tool>], settings: &Settings) {
+        self.known.rcu(|known| {
+            let known = known.as_ref()?;
+            let mut tools = known.tools.clone();
+            for tool in new {
+                let is_ours = tools.get(&tool.name).is_some_and(|tool| !tool.learned);
+                if !is_ours && tools.put(tool.clone(), settings).is_err() {
+                    break;
+                }
+            }
+            Some(Arc::new(Known { tools, at: known.at, generation: known.generation }))
+        });
     }
 }
 
-/// Lists, unless that was done and nothing has changed since.
+/// What is known, listed now if it is not fresh.
 pub(crate) async fn ensure(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Arc<Known>, Stop> {
-    match server.catalogue.fresh() {
+    match server.catalogue.fresh(&gateway.settings) {
         Some(known) => Ok(known),
-        None => refresh(gateway, server, None).await,
+        None => listing::refresh(gateway, server).await,
     }
 }
 
@@ -91,101 +139,20 @@ pub(crate) async fn find(
     server: &Arc<Server>,
     name: &str,
 ) -> Result<Option<Arc<Tool>>, Stop> {
+    let settings = &gateway.settings;
     let known = ensure(gateway, server).await?;
+    let age = known.at.elapsed();
+    if age > milliseconds(settings.tools_age_ms_max / 2) {
+        listing::renew(gateway, server);
+    }
     if let Some(tool) = known.tools.get(name) {
         return Ok(Some(tool.clone()));
     }
-    if known.at.elapsed() < milliseconds(gateway.settings.tools_recheck_ms) {
+    if age < milliseconds(settings.tools_recheck_ms) {
         return Ok(None);
     }
-    let known = refresh(gateway, server, Some(known.at)).await?;
+    let known = listing::refresh(gateway, server).await?;
     Ok(known.tools.get(name).cloned())
-}
-
-/// Lists, unless another call has done so meanwhile. `than`: newer than this is needed.
-async fn refresh(
-    gateway: &Arc<Gateway>,
-    server: &Arc<Server>,
-    than: Option<Instant>,
-) -> Result<Arc<Known>, Stop> {
-    let catalogue = &server.catalogue;
-    let _one_at_a_time = catalogue.listing.lock().await;
-    if let Some(known) = catalogue.fresh()
-        && than.is_none_or(|than| known.at > than)
-    {
-        return Ok(known);
-    }
-    // A change that is announced while we list must be seen afterwards.
-    let was_stale = catalogue.stale.swap(false, Ordering::AcqRel);
-    match list(gateway, server).await {
-        Ok(tools) => {
-            tracing::info!(server = server.name(), tools = tools.len(), "listed the tools of a server");
-            let known = Arc::new(Known { tools, at: Instant::now() });
-            catalogue.known.store(Some(known.clone()));
-            Ok(known)
-        }
-        Err(stop) => {
-            if was_stale {
-                catalogue.mark_stale();
-            }
-            Err(stop)
-        }
-    }
-}
-
-async fn list(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Tools, Stop> {
-    let eras = probe::eras(gateway, server).await?;
-    if eras.modern {
-        return list_in(gateway, server, &Place::modern()).await;
-    }
-    let place = own::open_session(gateway, server).await?;
-    let listed = list_in(gateway, server, &place).await;
-    if place.session.is_some() {
-        own::end_session(gateway, server, place).await;
-    }
-    listed
-}
-
-async fn list_in(gateway: &Arc<Gateway>, server: &Arc<Server>, place: &Place) -> Result<Tools, Stop> {
-    let mut pages = Vec::new();
-    let (mut count, mut cursors) = (0, HashSet::new());
-    let mut params = Object::new();
-    for _ in 0..PAGES_MAX {
-        let answered = own::request(gateway, server, place.clone(), "tools/list", params).await?;
-        let result = match answered.outcome {
-            Outcome::Result(result) => result,
-            // A server without tools need not know the method.
-            Outcome::Error(error) if error.code == portcullis_mcp::code::METHOD_NOT_FOUND => {
-                return make(server, pages).await;
-            }
-            Outcome::Error(_) => return Err(UpstreamFault::NotMcp("it does not list its tools").into()),
-        };
-        let page = read_tools(&result).map_err(|_| UpstreamFault::NotMcp("a list that cannot be read"))?;
-        count += page.elements.len();
-        let cursor = page.next_cursor.map(str::to_owned);
-        pages.push(result);
-        if count > gateway.settings.tools_max {
-            return Err(UpstreamFault::NotMcp("more tools than allowed").into());
-        }
-        match cursor {
-            Some(cursor) if cursors.insert(cursor.clone()) => {
-                params = Object::new().with("cursor", cursor);
-            }
-            _ => return make(server, pages).await,
-        }
-    }
-    Err(UpstreamFault::NotMcp("a list without end").into())
-}
-
-/// Classes take a while where the list is long: not on a thread that serves.
-async fn make(server: &Arc<Server>, pages: Vec<Object>) -> Result<Tools, Stop> {
-    let server = server.clone();
-    let work = tokio::task::spawn_blocking(move || {
-        let listed: Vec<_> = pages.iter().filter_map(|page| read_tools(page).ok()).collect();
-        let listed: Vec<_> = listed.into_iter().flat_map(|page| page.elements).collect();
-        tool::make_all(&server.config, &listed)
-    });
-    work.await.map_err(|_| UpstreamFault::NotMcp("tools that cannot be judged").into())
 }
 
 /// Whether a listing in this era may show a tool whose definition breaks the rules for mirrored arguments.

@@ -12,10 +12,8 @@ use portcullis_mcp::headers::ParamHeaders;
 use portcullis_mcp::tool::ToolDefinition;
 use portcullis_policy::{Class, Dialect, JsonSchema};
 
+use crate::settings::Settings;
 use crate::snapshot::ServerConfig;
-
-/// The tools of a server, by name.
-pub(crate) type Tools = HashMap<String, Arc<Tool>>;
 
 /// One tool.
 #[derive(Debug)]
@@ -25,17 +23,20 @@ pub(crate) struct Tool {
     pub(crate) class: Option<Class>,
     /// An administrator set the class; the rules were not asked.
     pub(crate) class_is_override: bool,
-    input_schema: Value,
+    /// All of it, as the server said it.
+    pub(crate) definition: Object,
     /// Compiled when the tool is first called: a list can be long.
     compiled: OnceLock<Option<JsonSchema>>,
     /// None when the schema's marks break the rules.
     pub(crate) headers: Option<ParamHeaders>,
+    /// Only a client's list showed it, ours did not.
+    pub(crate) learned: bool,
 }
 
 impl Tool {
     /// The schema of its arguments; none when it does not compile, and `validate` then denies.
     pub(crate) fn schema(&self) -> Option<&JsonSchema> {
-        let compile = || JsonSchema::compile(&self.input_schema, Dialect::AsDeclared).ok();
+        let compile = || JsonSchema::compile(self.definition.get("inputSchema")?, Dialect::AsDeclared).ok();
         self.compiled.get_or_init(compile).as_ref()
     }
 }
@@ -59,10 +60,16 @@ impl<'a> Workshop<'a> {
             name: tool.name.to_owned(),
             class: by_hand.or_else(|| self.class_by_rules(tool.definition)),
             class_is_override: by_hand.is_some(),
-            input_schema: Value::Object(tool.input_schema.clone()),
+            definition: tool.definition.clone(),
             compiled: OnceLock::new(),
             headers: ParamHeaders::from_schema(tool.input_schema).ok(),
+            learned: false,
         }
+    }
+
+    /// A tool that only a client's list showed.
+    pub(crate) fn learned_tool(&self, tool: &ToolDefinition<'_>) -> Tool {
+        Tool { learned: true, ..self.tool(tool) }
     }
 
     /// What cannot be read has no class, and a policy with `classes` then denies it.
@@ -73,8 +80,57 @@ impl<'a> Workshop<'a> {
     }
 }
 
-/// All tools of one listing.
-pub(crate) fn make_all(config: &ServerConfig, listed: &[ToolDefinition<'_>]) -> Tools {
-    let workshop = Workshop::new(config, listed.iter().map(|tool| tool.name));
-    listed.iter().map(|tool| (tool.name.to_owned(), Arc::new(workshop.tool(tool)))).collect()
+/// Tools by name, within bounds.
+#[derive(Clone, Default)]
+pub(crate) struct Tools {
+    by_name: HashMap<String, Arc<Tool>>,
+    /// What they take in memory, about.
+    bytes: usize,
+}
+
+/// One tool more than there may be, or too large a one.
+pub(crate) struct TooMuch;
+
+impl Tools {
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.by_name.get(name)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.by_name.values()
+    }
+
+    pub(crate) fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Takes the place of one of the same name.
+    pub(crate) fn put(&mut self, tool: Arc<Tool>, settings: &Settings) -> Result<(), TooMuch> {
+        let before = self.by_name.get(&tool.name).map(|tool| footprint(&tool.definition));
+        let count = self.by_name.len() + usize::from(before.is_none());
+        let bytes = self.bytes - before.unwrap_or_default() + footprint(&tool.definition);
+        if count > settings.tools_max || bytes > settings.tools_bytes_max {
+            return Err(TooMuch);
+        }
+        self.bytes = bytes;
+        self.by_name.insert(tool.name.clone(), tool);
+        Ok(())
+    }
+}
+
+/// Bytes that an object takes in memory, about.
+pub(crate) fn footprint(object: &Object) -> usize {
+    object.iter().map(|member| size_of_val(member) + member.key.len() + footprint_of(&member.value)).sum()
+}
+
+fn footprint_of(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 0,
+        Value::Number(number) => number.spelling().len(),
+        Value::String(text) => text.len(),
+        Value::Array(elements) => {
+            elements.iter().map(|element| size_of_val(element) + footprint_of(element)).sum()
+        }
+        Value::Object(object) => footprint(object),
+    }
 }

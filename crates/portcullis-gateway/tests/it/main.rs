@@ -15,6 +15,7 @@ mod calls;
 mod classes;
 mod doors;
 mod faults;
+mod hostile;
 mod legacy;
 mod lists;
 mod records;
