@@ -77,11 +77,12 @@ impl Ledger {
     /// A call that is just between its reservation and its record counts twice after a restart: never too
     /// little.
     pub fn save(&self, log: &DecisionLog) -> Result<(), SnapshotFault> {
-        let (position, payload) = {
+        // Only copied under the lock: calls wait for it.
+        let (position, counters) = {
             let counters = self.read();
-            (log.position(), self.payload(&counters))
+            (log.position(), counters.clone())
         };
-        log.write_snapshot(position, compact(&payload).as_bytes())
+        log.write_snapshot(position, compact(&self.payload(&counters)).as_bytes())
     }
 
     /// What is not known stays unknown after the next start.

@@ -67,7 +67,7 @@ fn not_known(rule: Arc<str>) -> Denial {
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
     use std::collections::BTreeMap;
     use std::sync::atomic::{AtomicI64, Ordering};
@@ -100,10 +100,15 @@ mod tests {
     }
 
     fn gateway_at(directory: &std::path::Path, clock: Clock) -> Gateway {
+        gateway_on(directory, clock, LogOptions::default())
+    }
+
+    /// One grant at one server, whose tool `echo` may be called once a minute.
+    pub(crate) fn gateway_on(directory: &std::path::Path, clock: Clock, options: LogOptions) -> Gateway {
         let key = CheckpointKey::from_bytes(&[1; 32]);
         let place = directory.join("log");
         std::fs::create_dir(&place).unwrap();
-        let (log, _) = DecisionLog::open(&place, key, LogOptions::default()).unwrap();
+        let (log, _) = DecisionLog::open(&place, key, options).unwrap();
         let state = State {
             log: Arc::new(log),
             ledger: Arc::new(Ledger::empty()),
@@ -136,7 +141,7 @@ mod tests {
         Gateway::new(Settings::default(), state, snapshot)
     }
 
-    fn approved(gateway: &Gateway) -> Approved {
+    pub(crate) fn approved(gateway: &Gateway) -> Approved {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", HeaderValue::from_static("Bearer token"));
         let caller = authenticate(&gateway.live(), &headers, "s", gateway.now()).unwrap();

@@ -105,6 +105,8 @@ async fn run(
     };
     // What is asked, with what the gateway knows about the server's tools.
     let asked = ask(gateway, caller.clone(), parsed, &head.headers, trail).await?;
+    // Body and listing took their time: judged is under the configuration of this moment.
+    let asked = asked.again(gateway)?;
     let returning = Returning::of(gateway, &asked, permit)?;
     // The policy looks at everything, limits included, and takes nothing.
     let allowed = decide(gateway, asked, trail)?;

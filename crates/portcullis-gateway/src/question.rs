@@ -43,6 +43,12 @@ impl Asked {
         Asked { caller, place, kind, about: About::Nothing, call: None, trace: Vec::new() }
     }
 
+    /// The same under the grant and policy of this moment.
+    pub(crate) fn again(mut self, gateway: &Gateway) -> Result<Asked, Stop> {
+        self.caller = self.caller.again(gateway).ok_or(ClientFault::Unauthenticated)?;
+        Ok(self)
+    }
+
     /// The request that would leave, if it is one.
     pub(crate) fn request(&mut self) -> Option<&mut Request> {
         match &mut self.kind {

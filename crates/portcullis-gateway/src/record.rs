@@ -4,7 +4,7 @@
 //! for a request of the gateway's own), and only once the log has taken the decision.
 
 use std::sync::Arc;
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use http::{HeaderName, HeaderValue};
 use jiff::Timestamp;
@@ -12,7 +12,7 @@ use portcullis_json::Digest;
 use portcullis_mcp::{Era, Id, Message};
 use portcullis_policy::{Class, Effect, Reservation};
 use portcullis_state::log::{
-    Arguments, Charge, Decision, Ending, Entry, Outcome, PolicyName, RiskClass, Shadow, Verdict,
+    Arguments, Charge, Decision, Ending, Entry, Outcome, PolicyName, RiskClass, Shadow, Ticket, Verdict,
 };
 use portcullis_state::new_id;
 
@@ -24,6 +24,9 @@ use crate::server::Server;
 use crate::snapshot::ActivePolicy;
 use crate::stop::{ClientFault, GatewayFault, Stop, UpstreamFault};
 use crate::tool::Tool;
+
+/// How long a call waits for the disk. Then it is denied: whether its decision is durable is not known.
+const RECORD_WAIT_MAX: Duration = Duration::from_secs(10);
 
 /// What the log shall know of an exchange; gathered stage by stage.
 #[derive(Default)]
@@ -96,7 +99,8 @@ pub(crate) struct Permit {
 
 impl Permit {
     /// For `forward` alone: a permit is good for one sending.
-    pub(crate) fn spend(self) -> (Arc<Server>, Outgoing, Receipt) {
+    pub(crate) fn spend(mut self) -> (Arc<Server>, Outgoing, Receipt) {
+        self.receipt.left = true;
         (self.server, self.outgoing, self.receipt)
     }
 }
@@ -110,10 +114,9 @@ pub(crate) async fn record(
     let at = admitted.at();
     let (server, outgoing, verdict, reservation) = admitted.into_parts();
     // A grant that was revoked while the call was being judged starts nothing any more.
-    let live = gateway.live();
-    if !trail.grant.as_deref().is_some_and(|grant| live.grants().is_active(grant, gateway.now())) {
+    if let Err(stop) = check_grant(gateway, trail) {
         gateway.state.ledger.give_back(reservation);
-        return Err(ClientFault::Unauthenticated.into());
+        return Err(stop);
     }
     let charges = ledger::for_log(&verdict.obligations.charges);
     let shadow = verdict.would.map(|would| match would {
@@ -128,15 +131,26 @@ pub(crate) async fn record(
         charges: &charges,
         at: Some(at),
     };
-    match write(gateway, trail, &decided).await {
-        Ok(sequence) => {
-            let receipt = Receipt::new(gateway, trail, sequence, charges, Some(reservation));
-            Ok(Permit { server, outgoing, receipt })
-        }
+    let ticket = match append(gateway, trail, &decided) {
+        Ok(ticket) => ticket,
         Err(stop) => {
             gateway.state.ledger.give_back(reservation);
-            Err(stop)
+            return Err(stop);
         }
+    };
+    // From here on the log has the decision: dropped in any way, the receipt says that nothing was sent.
+    let receipt = Receipt::new(gateway, trail, &ticket, charges, Some(reservation));
+    settle(ticket, RECORD_WAIT_MAX).await?;
+    // The disk took its time; after a revocation has returned nothing starts.
+    check_grant(gateway, trail)?;
+    Ok(Permit { server, outgoing, receipt })
+}
+
+fn check_grant(gateway: &Gateway, trail: &Trail) -> Result<(), Stop> {
+    let (live, now) = (gateway.live(), gateway.now());
+    match trail.grant.as_deref().is_some_and(|grant| live.grants().is_active(grant, now)) {
+        true => Ok(()),
+        false => Err(ClientFault::Unauthenticated.into()),
     }
 }
 
@@ -152,8 +166,9 @@ pub(crate) async fn own(
     trail.server = Some(server.name().to_owned());
     trail.session = None;
     trail.class = Some(RiskClass::Read);
-    let sequence = write(gateway, &trail, &Decided::plain(Verdict::Allowed, "(gateway)")).await?;
-    let receipt = Receipt::new(gateway, &trail, sequence, Vec::new(), None);
+    let ticket = append(gateway, &trail, &Decided::plain(Verdict::Allowed, "(gateway)"))?;
+    let receipt = Receipt::new(gateway, &trail, &ticket, Vec::new(), None);
+    settle(ticket, RECORD_WAIT_MAX).await?;
     Ok(Permit { server: server.clone(), outgoing, receipt })
 }
 
@@ -174,8 +189,27 @@ impl<'a> Decided<'a> {
     }
 }
 
-/// Writes a decision and waits until the caller may go on; gives its number.
-pub(crate) async fn write(gateway: &Gateway, trail: &Trail, decided: &Decided<'_>) -> Result<u64, Stop> {
+/// Writes a decision and waits until the caller may go on.
+pub(crate) async fn write(gateway: &Gateway, trail: &Trail, decided: &Decided<'_>) -> Result<(), Stop> {
+    settle(append(gateway, trail, decided)?, RECORD_WAIT_MAX).await
+}
+
+/// Waits until the log vouches for a record. INVARIANT: everything bounded. A disk that hangs denies.
+async fn settle(ticket: Ticket, wait_max: Duration) -> Result<(), Stop> {
+    match tokio::time::timeout(wait_max, ticket.settled()).await {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(fault)) => Err(unavailable(&fault)),
+        Err(_) => Err(unavailable(&"the disk does not answer")),
+    }
+}
+
+fn unavailable(fault: &dyn std::fmt::Display) -> Stop {
+    tracing::error!(%fault, "a decision could not be recorded");
+    GatewayFault::LogUnavailable.into()
+}
+
+/// Puts a decision into the log; the ticket tells when the caller may go on.
+fn append(gateway: &Gateway, trail: &Trail, decided: &Decided<'_>) -> Result<Ticket, Stop> {
     let keys: Vec<&str> = trail.argument_keys.iter().map(String::as_str).collect();
     let policy = trail.policy.as_deref();
     let decision = Decision {
@@ -202,20 +236,13 @@ pub(crate) async fn write(gateway: &Gateway, trail: &Trail, decided: &Decided<'_
         approval: None,
     };
     let time = decided.at.unwrap_or_else(|| gateway.now());
-    let ticket = gateway.state.log.append(time, &Entry::Decision(&decision));
-    let settled = match ticket {
-        Ok(ticket) => ticket.settled().await,
-        Err(fault) => Err(fault),
-    };
-    settled.map(|position| position.sequence).map_err(|fault| {
-        tracing::error!(%fault, "a decision could not be recorded");
-        GatewayFault::LogUnavailable.into()
-    })
+    gateway.state.log.append(time, &Entry::Decision(&decision)).map_err(|fault| unavailable(&fault))
 }
 
 /// Proof that a decision is in the log; says at the end how it went.
 ///
-/// Dropped without a word, it says that the caller went away.
+/// Dropped without a word, it says that the caller went away; dropped before the permit was spent, that
+/// nothing was sent.
 pub(crate) struct Receipt {
     gateway: Arc<Gateway>,
     request: String,
@@ -227,13 +254,15 @@ pub(crate) struct Receipt {
     reservation: Option<Reservation>,
     started: Instant,
     open: bool,
+    /// Whether the permit was spent.
+    left: bool,
 }
 
 impl Receipt {
     fn new(
         gateway: &Arc<Gateway>,
         trail: &Trail,
-        decision: u64,
+        ticket: &Ticket,
         charges: Vec<Charge>,
         reservation: Option<Reservation>,
     ) -> Receipt {
@@ -243,11 +272,12 @@ impl Receipt {
             grant: trail.grant.clone(),
             server: trail.server.clone(),
             tool: trail.tool.clone(),
-            decision,
+            decision: ticket.position().sequence,
             charges,
             reservation,
             started: Instant::now(),
             open: true,
+            left: false,
         }
     }
 
@@ -257,10 +287,10 @@ impl Receipt {
     }
 
     /// Answered, or ended by this fault.
-    pub(crate) fn finish_by(self, fault: Option<&UpstreamFault>) {
+    pub(crate) fn finish_by(mut self, fault: Option<&UpstreamFault>) {
         match fault {
             None => self.finish(Ending::Answered, None, None),
-            Some(UpstreamFault::Unreachable) => self.never_left(),
+            Some(fault @ UpstreamFault::Unreachable) => self.never_left(&fault.text()),
             Some(fault) => {
                 let (ending, status) = match fault {
                     UpstreamFault::TimedOut => (Ending::TimedOut, None),
@@ -274,12 +304,12 @@ impl Receipt {
     }
 
     /// It certainly never left: what was reserved is given back.
-    fn never_left(mut self) {
+    fn never_left(&mut self, message: &str) {
         if let Some(reservation) = self.reservation.take() {
             self.gateway.state.ledger.give_back(reservation);
         }
         let charges = std::mem::take(&mut self.charges);
-        self.write(Ending::NotSent, None, Some(&UpstreamFault::Unreachable.text()), &charges);
+        self.write(Ending::NotSent, None, Some(message), &charges);
     }
 
     fn write(&mut self, ending: Ending, status: Option<u16>, message: Option<&str>, given_back: &[Charge]) {
@@ -308,8 +338,142 @@ impl Receipt {
 
 impl Drop for Receipt {
     fn drop(&mut self) {
-        if self.open {
+        if self.open && !self.left {
+            self.never_left("it was stopped before it was sent");
+        } else if self.open {
             self.write(Ending::Cancelled, None, Some("the caller went away"), &[]);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::io;
+    use std::path::Path;
+    use std::sync::{Condvar, Mutex};
+
+    use portcullis_state::grants::GrantTable;
+    use portcullis_state::log::{Begin, Disk, Follower, LogOptions, Storage, StoredFile};
+
+    use crate::Snapshot;
+    use crate::limits::admit;
+    use crate::limits::tests::{approved, gateway_on};
+
+    /// A disk whose syncs wait while it hangs.
+    #[derive(Clone, Default)]
+    struct Hanging(Arc<(Mutex<bool>, Condvar)>);
+
+    struct HangingFile(Hanging, Arc<dyn StoredFile>);
+
+    impl Hanging {
+        fn set(&self, hangs: bool) {
+            *self.0.0.lock().unwrap() = hangs;
+            self.0.1.notify_all();
+        }
+    }
+
+    impl StoredFile for HangingFile {
+        fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<()> {
+            self.1.write_at(bytes, offset)
+        }
+        fn set_len(&self, len: u64) -> io::Result<()> {
+            self.1.set_len(len)
+        }
+        fn sync(&self) -> io::Result<()> {
+            let (hangs, changed) = &*self.0.0;
+            drop(changed.wait_while(hangs.lock().unwrap(), |hangs| *hangs).unwrap());
+            self.1.sync()
+        }
+    }
+
+    impl Storage for Hanging {
+        fn open(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+            Ok(Arc::new(HangingFile(self.clone(), Disk.open(path)?)))
+        }
+        fn create(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+            Ok(Arc::new(HangingFile(self.clone(), Disk.create(path)?)))
+        }
+        fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+            Disk.rename(from, to)
+        }
+        fn remove(&self, path: &Path) -> io::Result<()> {
+            Disk.remove(path)
+        }
+        fn sync_directory(&self, path: &Path) -> io::Result<()> {
+            Disk.sync_directory(path)
+        }
+    }
+
+    struct Rig {
+        place: tempfile::TempDir,
+        disk: Hanging,
+        gateway: Arc<Gateway>,
+    }
+
+    impl Rig {
+        fn new() -> Rig {
+            let (place, disk) = (tempfile::tempdir().unwrap(), Hanging::default());
+            let options = LogOptions { storage: Arc::new(disk.clone()), ..LogOptions::default() };
+            let gateway = Arc::new(gateway_on(place.path(), Arc::new(Timestamp::now), options));
+            Rig { place, disk, gateway }
+        }
+
+        /// Records a call of the class Write, which waits for the disk.
+        async fn record(&self) -> Result<Permit, Stop> {
+            let admitted =
+                admit(&self.gateway, approved(&self.gateway)).unwrap_or_else(|_| panic!("it fits"));
+            let class = Some(RiskClass::Write);
+            let trail = Trail { grant: Some("g".into()), class, ..Trail::new(self.gateway.now()).unwrap() };
+            record(&self.gateway, admitted, &trail).await
+        }
+
+        /// How the only call ended, and how much it gave back.
+        fn ending(&self) -> (String, usize) {
+            let mut follower = Follower::open(&self.place.path().join("log"), Begin::Start).unwrap();
+            let mut records = std::iter::from_fn(|| follower.next_record().unwrap());
+            let outcome = records.find(|followed| followed.record.kind == "outcome").unwrap().record;
+            (outcome.text("outcome").unwrap().to_owned(), outcome.charges("given_back").unwrap().len())
+        }
+    }
+
+    #[tokio::test]
+    async fn a_call_given_up_while_the_disk_works_is_recorded_as_not_sent() {
+        let rig = Rig::new();
+        rig.disk.set(true);
+        let waiting = tokio::time::timeout(Duration::from_millis(50), rig.record()).await;
+        assert!(waiting.is_err(), "it waits for the disk");
+        rig.disk.set(false);
+        assert_eq!(rig.ending(), ("not_sent".to_owned(), 1));
+        assert!(admit(&rig.gateway, approved(&rig.gateway)).is_ok(), "what was reserved came back");
+    }
+
+    #[tokio::test]
+    async fn a_grant_that_is_revoked_while_the_disk_works_starts_nothing() {
+        let rig = Rig::new();
+        rig.disk.set(true);
+        let revoke = async {
+            // The record is there, not yet durable.
+            while rig.gateway.state.log.health().pending_bytes == 0 {
+                tokio::task::yield_now().await;
+            }
+            rig.gateway.replace(Snapshot::compile(Vec::new(), Vec::new(), GrantTable::default()).unwrap());
+            rig.disk.set(false);
+        };
+        let (recorded, ()) = tokio::join!(rig.record(), revoke);
+        assert!(matches!(recorded, Err(Stop::Client(ClientFault::Unauthenticated))));
+        assert_eq!(rig.ending(), ("not_sent".to_owned(), 1));
+    }
+
+    #[tokio::test]
+    async fn a_disk_that_hangs_is_waited_for_only_so_long() {
+        let rig = Rig::new();
+        rig.disk.set(true);
+        let trail = Trail { class: Some(RiskClass::Write), ..Trail::new(rig.gateway.now()).unwrap() };
+        let ticket =
+            append(&rig.gateway, &trail, &Decided::plain(Verdict::Allowed, "")).unwrap_or_else(|_| panic!());
+        let settled = settle(ticket, Duration::from_millis(50)).await;
+        assert!(matches!(settled, Err(Stop::Gateway(GatewayFault::LogUnavailable))));
+        rig.disk.set(false);
     }
 }

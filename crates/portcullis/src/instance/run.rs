@@ -12,6 +12,8 @@ use tokio::signal::unix::Signal;
 
 use super::{Instance, reload, socket};
 
+/// The counters are kept at most this often: copying many of them takes a moment.
+const SNAPSHOT_EVERY: Duration = Duration::from_secs(5);
 /// How often it is kept when grants were last used.
 const LAST_USED_EVERY: Duration = Duration::from_secs(60);
 
@@ -67,6 +69,7 @@ async fn keep_counters(instance: Arc<Instance>) {
         if let Ok(Err(fault)) = saved {
             tracing::warn!(%fault, "the counters were not kept; the next start reads more of the log");
         }
+        tokio::time::sleep(SNAPSHOT_EVERY).await;
     }
 }
 
