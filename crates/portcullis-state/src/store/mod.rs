@@ -100,6 +100,25 @@ impl Store {
         Ok(())
     }
 
+    /// From here on changes of policies are kept together, by `commit`, or not at all.
+    pub fn begin(&mut self) -> Result<(), StateFault> {
+        self.undo()?;
+        Ok(self.connection.execute_batch("BEGIN IMMEDIATE")?)
+    }
+
+    /// Keeps everything since `begin`.
+    pub fn commit(&mut self) -> Result<(), StateFault> {
+        Ok(self.connection.execute_batch("COMMIT")?)
+    }
+
+    /// Takes everything since `begin` back.
+    pub fn undo(&mut self) -> Result<(), StateFault> {
+        if self.connection.is_autocommit() {
+            return Ok(());
+        }
+        Ok(self.connection.execute_batch("ROLLBACK")?)
+    }
+
     fn exists(&self, query: &str, name: &str) -> Result<bool, StateFault> {
         let found = self.connection.query_row(query, [name], |_| Ok(())).optional()?;
         Ok(found.is_some())

@@ -59,7 +59,7 @@ impl Store {
             StateFault::Invalid(format!("policy `{name}` is not a JSON document: {fault}"))
         })?;
         let hash = portcullis_json::digest(&document);
-        let change = self.connection.transaction()?;
+        let change = self.connection.savepoint()?;
         change.execute(
             "INSERT INTO policies (name, server) VALUES (?1, ?2) ON CONFLICT (name) DO NOTHING",
             [name, server],
@@ -95,7 +95,7 @@ impl Store {
         now: Timestamp,
     ) -> Result<PolicyVersion, StateFault> {
         let found = self.policy_version(name, version)?;
-        let change = self.connection.transaction()?;
+        let change = self.connection.savepoint()?;
         change.execute("UPDATE policies SET active = ?2 WHERE name = ?1", params![name, version])?;
         change.execute(
             "INSERT INTO activations (policy, version, time, by) VALUES (?1, ?2, ?3, ?4)",

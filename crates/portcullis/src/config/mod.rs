@@ -80,6 +80,7 @@ impl DeclaredServer {
 }
 
 /// A policy of the file, read and checked.
+#[derive(Clone)]
 pub(crate) struct DeclaredPolicy {
     pub(crate) name: String,
     pub(crate) server: String,

@@ -7,7 +7,7 @@ use portcullis_gateway::{ActivePolicy, EraSetting, ServerSpec, Snapshot};
 use portcullis_policy::{Class, Policy};
 use portcullis_state::grants::{Grant, GrantTable, TableEntry};
 use portcullis_state::log::{Action, DecisionLog, Event};
-use portcullis_state::store::{Server, Store, Transport};
+use portcullis_state::store::{PolicyVersion, Server, Store, Transport};
 
 use super::{Before, Changing};
 use crate::admin;
@@ -18,7 +18,7 @@ use crate::playground;
 const BY_FILE: &str = "config";
 
 impl Changing {
-    /// Takes in a configuration: looked at as a whole first, so that a refusal changes nothing.
+    /// Takes in a configuration, whole or not at all: neither the store nor what is in force keeps a part.
     pub(super) fn adopt(
         &mut self,
         config: Config,
@@ -27,18 +27,30 @@ impl Changing {
         now: Timestamp,
     ) -> Result<Snapshot, String> {
         let kept = std::mem::replace(&mut self.config, config);
-        let taken = self.try_out().and_then(|()| self.activate_declared(log, now));
-        match taken {
-            Ok(()) => self.snapshot(before),
-            Err(message) => {
-                self.config = kept;
-                Err(message)
+        let taken = self.take_in(before, log, now);
+        if taken.is_err() {
+            self.config = kept;
+            if let Err(fault) = self.store.undo() {
+                tracing::error!(%fault, "what was refused stays in the store until the next change");
             }
         }
+        taken
     }
 
-    fn try_out(&mut self) -> Result<(), String> {
-        let declared = |name: &str| self.config.policies.iter().any(|policy| policy.name == name);
+    fn take_in(&mut self, before: Before<'_>, log: &DecisionLog, now: Timestamp) -> Result<Snapshot, String> {
+        self.check_servers()?;
+        self.store.begin().map_err(text)?;
+        let activated = self.activate_declared(now)?;
+        let snapshot = self.snapshot(before)?;
+        // In the log before it is in force.
+        for (policy, version) in &activated {
+            note_activation(log, policy, version, now)?;
+        }
+        self.store.commit().map_err(text)?;
+        Ok(snapshot)
+    }
+
+    fn check_servers(&self) -> Result<(), String> {
         for policy in self.store.policies().map_err(text)? {
             let found = self.config.policies.iter().find(|declared| declared.name == policy.name);
             if let Some(found) = found.filter(|found| found.server != policy.server) {
@@ -48,38 +60,26 @@ impl Changing {
                 ));
             }
         }
-        let mut policies = active_policies(&self.store, |name| !declared(name))?;
-        for policy in &self.config.policies {
-            policies.push(compiled(&policy.name, 0, [0; 32], &policy.source)?);
-        }
-        self.compile(policies, None).map(|_| ())
+        Ok(())
     }
 
-    /// Policies of the file get versions in the store, like any other.
-    fn activate_declared(&mut self, log: &DecisionLog, now: Timestamp) -> Result<(), String> {
-        for DeclaredPolicy { name, server, source, .. } in &self.config.policies {
+    /// Policies of the file get versions in the store, like any other; those that are new in force.
+    fn activate_declared(&mut self, now: Timestamp) -> Result<Vec<(DeclaredPolicy, PolicyVersion)>, String> {
+        let mut activated = Vec::new();
+        for policy in &self.config.policies {
+            let DeclaredPolicy { name, server, source, .. } = policy;
             let version = self.store.add_policy(name, server, source, now).map_err(text)?;
             if self.store.policy(name).map_err(text)?.active != Some(version.version) {
                 self.store.activate_policy(name, version.version, BY_FILE, now).map_err(text)?;
-                let event = Event {
-                    by: Some(BY_FILE),
-                    server: Some(server),
-                    policy: Some(admin::policy_name(name, &version)),
-                    ..Event::new(Action::PolicyActivated)
-                };
-                admin::record(log, &event, now)?;
+                activated.push((policy.clone(), version));
             }
         }
-        Ok(())
+        Ok(activated)
     }
 
     /// Everything that is in force.
     pub(super) fn snapshot(&mut self, before: Before<'_>) -> Result<Snapshot, String> {
-        let policies = active_policies(&self.store, |_| true)?;
-        self.compile(policies, before)
-    }
-
-    fn compile(&mut self, policies: Vec<ActivePolicy>, before: Before<'_>) -> Result<Snapshot, String> {
+        let policies = active_policies(&self.store)?;
         let grants = self.grants(before)?;
         Snapshot::compile(self.servers()?, policies, grants).map_err(text)
     }
@@ -136,6 +136,21 @@ impl Changing {
     }
 }
 
+fn note_activation(
+    log: &DecisionLog,
+    policy: &DeclaredPolicy,
+    version: &PolicyVersion,
+    now: Timestamp,
+) -> Result<(), String> {
+    let event = Event {
+        by: Some(BY_FILE),
+        server: Some(&policy.server),
+        policy: Some(admin::policy_name(&policy.name, version)),
+        ..Event::new(Action::PolicyActivated)
+    };
+    admin::record(log, &event, now)
+}
+
 /// What is stored of a server, for the gateway; nothing for one that runs as a command.
 pub(crate) fn stored_spec(store: &Store, server: &Server) -> Result<Option<ServerSpec>, String> {
     let Transport::Url(url) = &server.transport else {
@@ -159,10 +174,10 @@ fn classes(server: &Server) -> BTreeMap<String, Class> {
     server.classes.iter().filter_map(class).collect()
 }
 
-fn active_policies(store: &Store, wanted: impl Fn(&str) -> bool) -> Result<Vec<ActivePolicy>, String> {
+fn active_policies(store: &Store) -> Result<Vec<ActivePolicy>, String> {
     let mut policies = Vec::new();
     for policy in store.policies().map_err(text)? {
-        if let (Some(version), true) = (policy.active, wanted(&policy.name)) {
+        if let Some(version) = policy.active {
             let found = store.policy_version(&policy.name, version).map_err(text)?;
             policies.push(compiled(&policy.name, version, found.hash, &found.source)?);
         }

@@ -186,4 +186,34 @@ mod tests {
         );
         assert!(!works(&two), "a log that cannot be written is in the way");
     }
+    const FILE: &str = r#"
+[[servers]]
+name = "d"
+url = "http://127.0.0.1:1/"
+
+[[policies]]
+name = "from-file"
+server = "d"
+file = "p.json"
+"#;
+
+    #[test]
+    fn a_configuration_that_cannot_be_recorded_leaves_nothing_behind() {
+        let runtime = crate::serve::runtime().unwrap();
+        let _inside = runtime.enter();
+        let place = tempfile::tempdir().unwrap();
+        let disk = FaultyDisk::default();
+        let (instance, _) = instance(place.path(), &disk);
+        let file = place.path().join("portcullis.toml");
+        std::fs::write(&file, FILE).unwrap();
+        std::fs::write(place.path().join("p.json"), POLICY).unwrap();
+        disk.set_full(true);
+        assert!(instance.reconfigure(Config::load(&file).unwrap()).is_err());
+        let known = |instance: &Instance| instance.lock().store.policy("from-file").is_ok();
+        assert!(!known(&instance), "the store keeps no part of it");
+        assert!(instance.lock().config.servers.is_empty(), "nor does what counts as declared");
+        disk.set_full(false);
+        while instance.reconfigure(Config::load(&file).unwrap()).is_err() {}
+        assert!(known(&instance));
+    }
 }

@@ -5,7 +5,7 @@ use std::io;
 use clap::Args;
 use jiff::Timestamp;
 use portcullis_json::{Object, Value, pretty};
-use portcullis_state::{DataDirectory, Filter, Index, Page};
+use portcullis_state::{DataDirectory, Filter, Index, IndexFault, Page};
 
 use super::line::printed;
 use crate::admin::{self, Missing};
@@ -66,10 +66,11 @@ impl Query {
         };
         let json = self.reached.json;
         match look(&directory, &self.filter()) {
-            Ok(page) if json => output.line(&pretty(&as_json(&page)))?,
-            Ok(page) => {
+            Ok((page, broken)) if json => output.line(&pretty(&as_json(&page, broken)))?,
+            Ok((page, broken)) => {
                 page.records.iter().try_for_each(|record| output.line(&printed(record, false)))?;
                 output.note(&summary(&page))?;
+                broken.iter().try_for_each(|broken| output.note(broken))?;
             }
             Err(message) => return fail(output, &message),
         }
@@ -95,14 +96,24 @@ impl Query {
     }
 }
 
-fn look(directory: &DataDirectory, filter: &Filter) -> Result<Page, String> {
+/// What is found, and what keeps the index from reading further.
+fn look(directory: &DataDirectory, filter: &Filter) -> Result<(Page, Option<String>), String> {
     let text = |fault: &dyn std::fmt::Display| fault.to_string();
     let mut index = Index::open(&directory.index(), &directory.log()).map_err(|fault| text(&fault))?;
+    let mut broken = None;
     // A running gateway keeps the index up to date by itself.
-    if !admin::is_running(directory) {
-        while index.catch_up().map_err(|fault| text(&fault))? > 0 {}
+    while !admin::is_running(directory) && broken.is_none() {
+        match index.catch_up() {
+            Ok(0) => break,
+            Ok(_) => {}
+            Err(IndexFault::Log(fault)) => {
+                broken =
+                    Some(format!("the log cannot be read further: {fault}; run `portcullis log verify`"));
+            }
+            Err(fault) => return Err(text(&fault)),
+        }
     }
-    index.query(filter).map_err(|fault| text(&fault))
+    Ok((index.query(filter).map_err(|fault| text(&fault))?, broken))
 }
 
 fn summary(page: &Page) -> String {
@@ -114,11 +125,12 @@ fn summary(page: &Page) -> String {
     }
 }
 
-fn as_json(page: &Page) -> Value {
+fn as_json(page: &Page, broken: Option<String>) -> Value {
     let records: Vec<Value> = page.records.iter().map(|record| record.fields().clone().into()).collect();
     Object::new()
         .with("records", records)
         .with("indexed_to", i64::try_from(page.indexed_to).unwrap_or(i64::MAX))
         .with("more", page.more)
+        .with("broken", broken.map_or(Value::Null, Value::from))
         .into()
 }
