@@ -144,8 +144,7 @@ async fn refresh(
 type Tools = HashMap<String, Arc<Tool>>;
 
 async fn list(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Tools, Stop> {
-    let eras = probe::eras(gateway, server).await?;
-    if eras.modern {
+    if probe::lists_modern(gateway, server).await? {
         return list_in(gateway, server, &Place::modern()).await;
     }
     let place = own::open_session(gateway, server).await?;

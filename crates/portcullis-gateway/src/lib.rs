@@ -7,6 +7,7 @@
 
 mod listener;
 mod pipeline;
+mod stdio_front;
 
 // The stages, in their order.
 mod approval;
@@ -25,12 +26,15 @@ mod respond;
 // What they share.
 mod body;
 mod catalogue;
+mod duplex;
 mod events;
 mod gateway;
 mod ledger;
+mod lines;
 mod metrics;
 mod own;
 mod probe;
+mod process;
 mod scrub;
 mod server;
 mod sessions;
@@ -38,9 +42,13 @@ mod settings;
 mod snapshot;
 mod stop;
 mod tasks;
+mod transport;
 
 pub use gateway::{Clock, Gateway, State};
 pub use ledger::{Ledger, LedgerFault};
 pub use listener::serve;
+pub use process::OutputLine;
 pub use settings::{Settings, UPSTREAM_ANSWER_TIMEOUT_MS_CAP};
 pub use snapshot::{ActivePolicy, EraSetting, SERVERS_MAX, ServerSpec, Snapshot, SnapshotFault};
+pub use stdio_front::{PipeClient, PipeEnd, serve_pipe};
+pub use transport::{CommandSpec, EnvSpec, INHERITED_ENV, ProcessMode, TransportSpec};

@@ -69,6 +69,7 @@ pub async fn serve(
     gateway.close_streams();
     drop(door);
     drain(&gateway, &connections).await;
+    gateway.end_processes().await;
     gateway.flush();
     Ok(())
 }

@@ -9,7 +9,6 @@ use portcullis_mcp::{Era, Outcome, code};
 use crate::gateway::Gateway;
 use crate::own;
 use crate::server::Server;
-use crate::settings::milliseconds;
 use crate::snapshot::EraSetting;
 use crate::stop::{Stop, UpstreamFault};
 
@@ -65,10 +64,19 @@ pub(crate) async fn eras(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result
     Ok(eras)
 }
 
+/// Whether the gateway lists in the modern era. A program that is in a session already is not started
+/// again for being asked.
+pub(crate) async fn lists_modern(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<bool, Stop> {
+    if server.eras.get().is_none() && server.pool.as_ref().is_some_and(|pool| pool.speaks_legacy()) {
+        return Ok(false);
+    }
+    eras(gateway, server).await.map(|eras| eras.modern)
+}
+
 /// A result, or an error that only the modern era has, is modern; anything else, and silence, is legacy.
 async fn ask(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Eras, Stop> {
     let legacy_only = Eras { legacy: true, modern: false };
-    let patience = milliseconds(gateway.settings.probe_timeout_ms);
+    let patience = server.probe_timeout(&gateway.settings);
     let asked = own::request(gateway, server, own::Place::modern(), "server/discover", Object::new());
     match tokio::time::timeout(patience, asked).await {
         Ok(Ok(answer)) => Ok(match answer.outcome {

@@ -9,6 +9,7 @@
 
 mod client;
 mod fake_server;
+mod local;
 mod rig;
 
 mod calls;
@@ -16,6 +17,7 @@ mod doors;
 mod faults;
 mod legacy;
 mod lists;
+mod local_servers;
 mod records;
 mod revokes;
 mod streams;
