@@ -254,9 +254,8 @@ impl Front {
     }
 
     async fn judge(&self, caller: Caller, parsed: Parsed, trail: &mut Trail) -> Result<Answer, Stop> {
-        let permit = self.gateway.in_flight.clone().try_acquire_owned();
-        let _permit = permit.map_err(|_| GatewayFault::Full("requests"))?;
-        pipeline::run(&self.gateway, caller, parsed, &HeaderMap::new(), trail).await
+        let permit = self.gateway.in_flight.take(&caller, &self.gateway.settings)?;
+        pipeline::run(&self.gateway, caller, parsed, &HeaderMap::new(), permit, trail).await
     }
 
     async fn give(self: &Arc<Front>, answer: Answer) {

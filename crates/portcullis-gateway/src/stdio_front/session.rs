@@ -20,8 +20,8 @@ impl Front {
         let Ok(caller) = self.caller() else {
             return;
         };
-        let idle_ms = self.gateway.settings.session_idle_timeout_ms;
-        let found = self.gateway.sessions.find(id, caller.grant_id(), &caller.server, idle_ms, caller.now);
+        let settings = &self.gateway.settings;
+        let found = self.gateway.sessions.find(id, caller.grant_id(), &caller.server, settings, caller.now);
         let before = std::mem::replace(&mut self.known().session, found.clone());
         if let Some(before) = before {
             self.gateway.sessions.close(&before.id);

@@ -15,6 +15,7 @@ mod rig;
 mod calls;
 mod doors;
 mod faults;
+mod hostile;
 mod legacy;
 mod lists;
 mod local_servers;
