@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::path::PathBuf;
+use std::sync::OnceLock;
 use std::time::Duration;
 
 use portcullis_gateway::{
@@ -21,19 +22,26 @@ use crate::rig::{OTHER_TOKEN, Rig, TOKEN, active, entry, grant, plain};
 
 const SERVER: &str = include_str!("local_server.py");
 
+/// The interpreter itself: what stands in the path may be a script that looks for it.
+fn python() -> &'static str {
+    static PYTHON: OnceLock<String> = OnceLock::new();
+    PYTHON.get_or_init(|| {
+        let mut command = std::process::Command::new("python3");
+        let output = command.args(["-c", "import sys; print(sys.executable)"]).output().unwrap();
+        assert!(output.status.success(), "these tests need `python3` in the path");
+        String::from_utf8(output.stdout).unwrap().trim().to_owned()
+    })
+}
+
 /// A program that behaves as `options` say; see its head.
 pub(crate) fn command(options: &[&str]) -> CommandSpec {
-    let words = ["python3", "-u", "-c", SERVER].iter().chain(options);
+    let words = [python(), "-u", "-c", SERVER].into_iter().chain(options.iter().copied());
     let path = EnvSpec {
         name: "PATH".to_owned(),
         value: Secret::new(std::env::var("PATH").unwrap()),
         is_secret: false,
     };
-    CommandSpec {
-        command: words.map(|word| (*word).to_owned()).collect(),
-        env: vec![path],
-        ..CommandSpec::default()
-    }
+    CommandSpec { command: words.map(str::to_owned).collect(), env: vec![path], ..CommandSpec::default() }
 }
 
 pub(crate) fn shared(options: &[&str]) -> CommandSpec {

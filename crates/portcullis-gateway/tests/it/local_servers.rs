@@ -49,7 +49,7 @@ async fn a_modern_client_on_a_pipe_has_one_process_too() {
 
 #[tokio::test]
 async fn the_same_policy_judges_on_a_pipe() {
-    let policy = r#"{"version":"1","default":"deny","tools":{"echo":{"deny_if":[{"when":[{"path":"args.text","op":"contains","value":"secret"}],"message":"No secrets."}]}}}"#;
+    let policy = r#"{"version":"1","default":"deny","tools":{"echo":{"deny_if":[{"conditions":[{"path":"args.text","op":"contains","value":"secret"}],"on_deny":"No secrets."}]}}}"#;
     let rig = rig(policy, command(&["legacy"])).await;
     let mut pipe = Pipe::legacy(&rig).await;
     let listed = pipe.ask("tools/list", "").await;
@@ -57,10 +57,10 @@ async fn the_same_policy_judges_on_a_pipe() {
     assert_eq!(at(&listed, "result|tools|1"), "-");
     assert_eq!(pipe.text("echo", r#"{"text":"fine"}"#).await, "fine");
     assert_eq!(pipe.text("echo", r#"{"text":"a secret"}"#).await, "[POLICY DENIED] No secrets.");
-    assert_eq!(pipe.text("count", "{}").await, "Unknown tool: count");
+    assert_eq!(pipe.text("count", "{}").await, "[POLICY DENIED] No rule of the policy allows this tool.");
     let verdicts: Vec<String> =
         rig.decisions("tools/call").iter().map(|decision| at(decision, "outcome")).collect();
-    assert_eq!(verdicts, ["allowed", "denied", "hidden"]);
+    assert_eq!(verdicts, ["allowed", "denied", "denied"]);
 }
 
 #[tokio::test]
