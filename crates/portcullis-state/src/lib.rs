@@ -12,6 +12,7 @@ pub mod store;
 
 mod directory;
 mod fault;
+mod holders;
 mod id;
 mod index;
 mod indexer;

@@ -204,14 +204,25 @@ fn set_aside(directory: &Path, segment: &Segment, offset: u64) -> io::Result<()>
     let bytes = fs::read(&segment.path)?;
     let tail = usize::try_from(offset).ok().and_then(|offset| bytes.get(offset..));
     let tail = tail.unwrap_or_default();
-    if !tail.is_empty() {
-        let name = format!("cut-{:020}-{offset}-{}.bin", segment.first, tail.len());
-        super::storage::replace_file(&super::storage::Disk, &directory.join(name), tail)?;
-    }
+    keep_cut_bytes(directory, segment, offset, tail)?;
     if offset == 0 {
         fs::remove_file(&segment.path)?;
     }
     Ok(())
+}
+
+/// Keeps bytes that are about to be cut off a segment at `offset`.
+pub(crate) fn keep_cut_bytes(
+    directory: &Path,
+    segment: &Segment,
+    offset: u64,
+    bytes: &[u8],
+) -> io::Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let name = format!("cut-{:020}-{offset}-{}.bin", segment.first, bytes.len());
+    super::storage::replace_file(&super::storage::Disk, &directory.join(name), bytes)
 }
 
 fn record_repair(writer: &mut Writer, opened: &Opened, now: Timestamp) -> Result<(), OpenFault> {

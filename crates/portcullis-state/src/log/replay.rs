@@ -176,7 +176,8 @@ impl Replay {
     }
 }
 
-fn moved(record: &Stored) -> Option<Replayed> {
+/// What a record moved; nothing if that cannot be read.
+pub(crate) fn moved(record: &Stored) -> Option<Replayed> {
     let (movement, charges) = match record.kind.as_str() {
         "decision" => (Movement::Charged, record.charges("charges")?),
         "outcome" => {

@@ -17,6 +17,7 @@ mod log_crashes;
 mod log_faults;
 mod log_replays;
 mod log_rotates;
+mod log_shared;
 mod log_tampered;
 mod servers_and_policies;
 mod setup;
