@@ -55,7 +55,7 @@ impl DecisionLog {
         let turn = wait_for(&append).map_err(fault)?;
         let (writer, _) = open_writer(directory, key, &options, now)?;
         let (snapshot, coverage, replay) =
-            replay(directory, writer.last.sequence).map_err(|error| unreadable(directory, error))?;
+            replay(directory, writer.last.sequence, now).map_err(|error| unreadable(directory, error))?;
         drop(turn);
         Ok(Joining { writer, options, append, snapshot, coverage, replay: Some(replay) })
     }

@@ -13,6 +13,7 @@ mod export;
 mod fault;
 mod follow;
 mod join;
+mod judge;
 mod keeper;
 mod line;
 mod ocsf;
@@ -85,6 +86,8 @@ pub struct LogOptions {
     pub storage: Arc<dyn Storage>,
     /// The time for records that the log makes by itself.
     pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    /// The time by which segments age; a step forward of the clock should not move it.
+    pub age_clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
 impl Default for LogOptions {
@@ -99,6 +102,7 @@ impl Default for LogOptions {
             accept_damage: false,
             storage: Arc::new(Disk),
             clock: Arc::new(Timestamp::now),
+            age_clock: Arc::new(Timestamp::now),
         }
     }
 }
@@ -260,12 +264,20 @@ impl DecisionLog {
     /// What was charged, from the counters' snapshot (if it fits) to the last record. To be called once,
     /// at start.
     pub fn replay(&self) -> Result<(Option<snapshot::Snapshot>, Coverage, Replay), ReplayFault> {
-        replay::replay(&self.shared.directory, self.position().sequence)
+        let now = (self.shared.options.clock)();
+        let (snapshot, coverage, replay) =
+            replay::replay(&self.shared.directory, self.position().sequence, now)?;
+        if let Some(snapshot) = &snapshot {
+            // Only one that belongs to this log lets retention go anywhere.
+            self.shared.snapshot_written(snapshot.position);
+        }
+        Ok((snapshot, coverage, replay))
     }
 
     /// Signs what is there, makes it durable and stops.
     pub fn close(mut self) -> Result<(), LogFault> {
-        let result = self.shared.seal_off();
+        // One attempt for a log that has failed: else what it holds back would be gone.
+        let result = self.shared.recover().and_then(|()| self.shared.seal_off());
         self.stop();
         result
     }

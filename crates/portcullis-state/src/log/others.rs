@@ -21,7 +21,7 @@ use super::checkpoint;
 use super::fault::LogFault;
 use super::line::Body;
 use super::open::keep_cut_bytes;
-use super::replay::{Replayed, moved};
+use super::replay::{Movement, Replayed, moved};
 use super::segment::{Lines, Segment, segments};
 use super::stored::{LINE_BYTES_MAX, Stored};
 use super::writer::{Durable, Writer};
@@ -235,8 +235,9 @@ impl Writer {
         let number = record.position.sequence;
         let moved =
             moved(record).ok_or_else(|| changed(&format!("record {number} has unreadable charges")))?;
+        let tells = !moved.charges.is_empty() || moved.movement == Movement::Forgotten;
         match &self.others {
-            Some(others) if !moved.charges.is_empty() => (others.foreign)(moved).map_err(io::Error::other),
+            Some(others) if tells => (others.foreign)(moved).map_err(io::Error::other),
             _ => Ok(()),
         }
     }

@@ -63,6 +63,9 @@ pub(crate) struct Writer {
     pub(crate) pending: Vec<u8>,
     waiters: Vec<Waiter>,
     pub(crate) failure: Option<String>,
+    /// A next segment whose making failed and which could not be removed: nothing is taken while it is
+    /// there, since a start would find it behind this one.
+    leftover: Option<std::path::PathBuf>,
     /// Records since the last checkpoint.
     pub(crate) since_checkpoint: u32,
     pub(crate) checkpoint_time: Timestamp,
@@ -115,6 +118,7 @@ impl Writer {
             pending: Vec::with_capacity(1 << 16),
             waiters: Vec::new(),
             failure: None,
+            leftover: None,
             since_checkpoint: start.since_checkpoint,
             checkpoint_time: now,
             checkpoint: None,
@@ -251,6 +255,7 @@ impl Writer {
 
     fn restore(&mut self, time: Timestamp, body: &Body) -> std::io::Result<()> {
         self.check_durable_end()?;
+        self.remove_leftover()?;
         let file = self.storage.open(&self.segment.path)?;
         file.write_at(&self.pending, self.durable.length)?;
         // Counted again, in case a panic left the two apart.
@@ -281,7 +286,21 @@ impl Writer {
             return Ok(());
         }
         let reason = self.failure.take();
-        self.read_on().inspect_err(|_| self.failure = reason)
+        let read = self.read_on();
+        self.failure = reason;
+        read
+    }
+
+    fn remove_leftover(&mut self) -> std::io::Result<()> {
+        let Some(path) = &self.leftover else {
+            return Ok(());
+        };
+        match self.storage.remove(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => self.storage.sync_directory(&self.directory)?,
+        }
+        self.leftover = None;
+        Ok(())
     }
 
     /// The last durable record must still be where it was: else the file was changed underneath.
@@ -318,13 +337,13 @@ impl Writer {
         if let Some(reason) = &self.failure {
             return Err(LogFault::Unavailable { reason: reason.clone() });
         }
-        // A new segment that cannot be made leaves the old one in use.
         let next = Segment::in_directory(&self.directory, self.last.sequence + 1);
         let body = segment_body(&self.log_id, self.checkpoint_records);
         let started = start_segment(&*self.storage, &self.directory, &next, &self.last, time, &body);
-        let (file, durable) = started.map_err(|error| LogFault::Unavailable {
-            reason: format!("starting a new segment failed: {error}"),
-        })?;
+        let (file, durable) = match started {
+            Ok(started) => started,
+            Err(error) => return Err(self.undo_rotation(next, &error)),
+        };
         if let Some(others) = &mut self.others {
             // If this fails, the next turn finds the segment as if another process had started it.
             others.read_from(&next).map_err(|error| LogFault::Unavailable { reason: error.to_string() })?;
@@ -340,6 +359,23 @@ impl Writer {
     }
 }
 
+impl Writer {
+    /// A new segment that cannot be made leaves the old one in use, once nothing of the new one is left.
+    fn undo_rotation(&mut self, next: Segment, error: &std::io::Error) -> LogFault {
+        let reason = format!("starting a new segment failed: {error}");
+        self.leftover = Some(next.path);
+        match self.remove_leftover() {
+            Ok(()) => LogFault::Unavailable { reason },
+            // Other processes may be using it by now: the next turn finds it, or drops it as unfinished.
+            Err(_) if self.others.is_some() => {
+                self.leftover = None;
+                LogFault::Unavailable { reason }
+            }
+            Err(_) => self.fail(reason),
+        }
+    }
+}
+
 /// The first record of a segment.
 pub(crate) fn segment_body(log_id: &str, checkpoint_records: u32) -> Body {
     let mut body = Body::new("segment");
@@ -349,7 +385,7 @@ pub(crate) fn segment_body(log_id: &str, checkpoint_records: u32) -> Body {
     body
 }
 
-/// Makes a segment file with its first record, durable under its name.
+/// Makes a segment file with its first record, durable under its name. A failure may leave any part of it.
 pub(crate) fn start_segment(
     storage: &dyn Storage,
     directory: &std::path::Path,
@@ -363,12 +399,9 @@ pub(crate) fn start_segment(
     let hash = seal(&mut line);
     line.push(b'\n');
     let file = storage.create(&segment.path)?;
-    let written = file.write_at(&line, 0).and_then(|()| file.sync());
-    if let Err(error) = written.and_then(|()| storage.sync_directory(directory)) {
-        // Best effort: an unfinished segment is set aside at the next start as well.
-        let _ = storage.remove(&segment.path);
-        return Err(error);
-    }
+    file.write_at(&line, 0)?;
+    file.sync()?;
+    storage.sync_directory(directory)?;
     let position = Position { sequence: before.sequence + 1, hash };
     Ok((file, Durable { position, length: line.len() as u64 }))
 }

@@ -49,6 +49,7 @@ fn count(charged: &AtomicU64, moved: &Replayed) {
     match moved.movement {
         Movement::Charged => charged.fetch_add(1, Ordering::SeqCst),
         Movement::GivenBack { .. } => charged.fetch_sub(1, Ordering::SeqCst),
+        Movement::Forgotten => panic!("nothing was forgotten"),
     };
 }
 
