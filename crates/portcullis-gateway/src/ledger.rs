@@ -5,13 +5,18 @@
 //! binary opens it at start and keeps snapshots of it.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use jiff::Timestamp;
-use portcullis_json::{Decimal, Limits, Value, compact, parse};
+use portcullis_json::{Decimal, Limits, Object, Value, compact, parse};
 use portcullis_policy::{Charge, CounterKey, Counters, Limit, OverLimit, Reservation, Scope, Time, Window};
-use portcullis_state::SnapshotFault;
-use portcullis_state::log::{self, Coverage, DecisionLog, Movement, ReplayFault, Replayed};
+use portcullis_state::log::{
+    self, Coverage, DecisionLog, Joining, Movement, OpenFault, Replay, ReplayFault, Replayed,
+};
+use portcullis_state::{Snapshot, SnapshotFault};
+
+use crate::gateway::Clock;
 
 /// A call that never left is known within this many records of its decision.
 const GIVE_BACK_DISTANCE_MAX: usize = 100_000;
@@ -20,8 +25,15 @@ const GIVE_BACK_DISTANCE_MAX: usize = 100_000;
 pub struct Ledger {
     counters: RwLock<Counters>,
     /// What was charged before is not known.
-    known_since: Option<Timestamp>,
+    known_since: Mutex<Option<Timestamp>>,
+    /// What other processes reserved lately.
+    recent: Mutex<Recent>,
+    /// Records of other processes that were taken in.
+    heard: AtomicU64,
 }
+
+/// Reservations by the number of their decision.
+type Recent = VecDeque<(u64, Reservation)>;
 
 /// The counters could not be brought back.
 #[derive(Debug, thiserror::Error)]
@@ -35,30 +47,96 @@ pub enum LedgerFault {
     /// A record names a counter in a way that this version does not know.
     #[error("record {0} of the decision log names a counter that this version cannot read")]
     Counter(u64),
+    /// The log could not be joined.
+    #[error(transparent)]
+    Open(#[from] OpenFault),
+}
+
+/// Why charges were not taken.
+pub(crate) enum NotReserved {
+    /// What counts under the limit at this place is not known.
+    Unknown(Arc<str>),
+    /// One does not fit.
+    Over(OverLimit),
 }
 
 impl Ledger {
     /// Counters that nothing was ever charged to.
     pub fn empty() -> Ledger {
-        Ledger { counters: RwLock::default(), known_since: None }
+        Ledger::new(Counters::new(), None, Recent::new())
+    }
+
+    fn new(counters: Counters, known_since: Option<Timestamp>, recent: Recent) -> Ledger {
+        Ledger {
+            counters: RwLock::new(counters),
+            known_since: Mutex::new(known_since),
+            recent: Mutex::new(recent),
+            heard: AtomicU64::new(0),
+        }
     }
 
     /// The counters as of the last record of the log. To be called once, at start.
     pub fn from_log(log: &DecisionLog) -> Result<Ledger, LedgerFault> {
         let (snapshot, coverage, replay) = log.replay()?;
-        let counters = match &snapshot {
+        Ledger::rebuild(snapshot.as_ref(), &coverage, Some(replay))
+    }
+
+    /// The counters of a log that several processes append to: from here on they hear of what the others
+    /// charge.
+    pub fn join(mut joining: Joining) -> Result<(Arc<Ledger>, DecisionLog), LedgerFault> {
+        let replay = joining.replay.take();
+        let ledger = Ledger::rebuild(joining.snapshot.as_ref(), &joining.coverage, replay)?;
+        let ledger = Arc::new(ledger);
+        let hearing = ledger.clone();
+        let foreign = move |record| hearing.hear(record).map_err(|fault| fault.to_string());
+        Ok((ledger, joining.join(Box::new(foreign))?))
+    }
+
+    fn rebuild(
+        snapshot: Option<&Snapshot>,
+        coverage: &Coverage,
+        replay: Option<Replay>,
+    ) -> Result<Ledger, LedgerFault> {
+        let (mut counters, kept) = match snapshot {
             Some(snapshot) => restore(&snapshot.payload).ok_or(LedgerFault::Snapshot)?,
-            None => Counters::new(),
+            None => (Counters::new(), None),
         };
-        let mut rebuilt = Rebuild { counters, recent: VecDeque::new() };
-        for record in replay {
-            rebuilt.take(record?)?;
+        let mut recent = Recent::new();
+        let mut damaged = None;
+        if let Some(mut replay) = replay {
+            let mut rebuilt = Rebuild { counters: &mut counters, recent: &mut recent };
+            for record in replay.by_ref() {
+                rebuilt.take(record?)?;
+            }
+            damaged = replay.damaged();
         }
-        let known_since = match coverage {
-            Coverage::Since { time, .. } => Some(time),
+        let covered = match coverage {
+            Coverage::Since { time, .. } => Some(*time),
             Coverage::Complete => None,
         };
-        Ok(Ledger { counters: RwLock::new(rebuilt.counters), known_since })
+        Ok(Ledger::new(counters, covered.max(kept).max(damaged), recent))
+    }
+
+    /// Takes in what another process charged or gave back.
+    fn hear(&self, record: Replayed) -> Result<(), LedgerFault> {
+        if record.movement == Movement::Forgotten {
+            let mut since = self.known_since.lock().unwrap_or_else(PoisonError::into_inner);
+            *since = since.max(Some(record.time));
+        }
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        Rebuild { counters: &mut self.write(), recent: &mut recent }.take(record)?;
+        self.heard.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// How often other processes charged something: a reservation from before the last time is looked at
+    /// again.
+    pub(crate) fn heard(&self) -> u64 {
+        self.heard.load(Ordering::SeqCst)
+    }
+
+    fn known_since(&self) -> Option<Timestamp> {
+        *self.known_since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps the counters as of now beside the log.
@@ -66,11 +144,17 @@ impl Ledger {
     /// A call that is just between its reservation and its record counts twice after a restart: never too
     /// little.
     pub fn save(&self, log: &DecisionLog) -> Result<(), SnapshotFault> {
-        let (position, payload) = {
-            let counters = self.read();
-            (log.position(), counters.snapshot())
-        };
+        // In this order: what is charged up to there is counted by then. And never the other way round,
+        // because whoever appends may look at the counters.
+        let position = log.position();
+        let payload = self.payload(&self.read());
         log.write_snapshot(position, compact(&payload).as_bytes())
+    }
+
+    /// What is not known stays unknown after the next start.
+    fn payload(&self, counters: &Counters) -> Value {
+        let since = self.known_since().map_or(Value::Null, |since| since.as_microsecond().into());
+        Object::new().with("known_since", since).with("counters", counters.snapshot()).into()
     }
 
     /// The counters, to be looked at.
@@ -89,8 +173,8 @@ impl Ledger {
     }
 
     /// The first charge whose window reaches back to before anything is known.
-    pub(crate) fn unknown<'a>(&self, charges: &'a [Charge], now: Timestamp) -> Option<&'a Charge> {
-        let since = self.known_since?;
+    fn unknown<'a>(&self, charges: &'a [Charge], now: Timestamp) -> Option<&'a Charge> {
+        let since = self.known_since()?;
         charges.iter().find(|charge| {
             let seconds = i64::try_from(window_seconds(&charge.limit.window)).unwrap_or(i64::MAX);
             now.as_second().saturating_sub(seconds) <= since.as_second()
@@ -98,13 +182,22 @@ impl Ledger {
     }
 
     /// Takes all charges, or none.
-    pub(crate) fn reserve(&self, charges: &[Charge], now: Timestamp) -> Result<Reservation, OverLimit> {
-        self.write().reserve(charges, time(now))
+    ///
+    /// INVARIANT: limits never exceed. The clock is read under the lock: a call counts from when it is
+    /// admitted, not from when its first byte came.
+    pub(crate) fn reserve(&self, charges: &[Charge], clock: &Clock) -> Result<Reservation, NotReserved> {
+        let mut counters = self.write();
+        let now = clock();
+        if let Some(charge) = self.unknown(charges, now) {
+            return Err(NotReserved::Unknown(charge.limit.pointer.clone()));
+        }
+        counters.reserve(charges, time(now)).map_err(NotReserved::Over)
     }
 
     /// Takes all charges, fitting or not: shadow mode.
-    pub(crate) fn record(&self, charges: &[Charge], now: Timestamp) -> Reservation {
-        self.write().record(charges, time(now))
+    pub(crate) fn record(&self, charges: &[Charge], clock: &Clock) -> Reservation {
+        let mut counters = self.write();
+        counters.record(charges, time(clock()))
     }
 
     pub(crate) fn give_back(&self, reservation: Reservation) {
@@ -161,19 +254,24 @@ fn counter_key(text: &str) -> Option<CounterKey> {
     Some(CounterKey { policy: (*policy).to_owned(), counter: (*counter).to_owned(), scope })
 }
 
-fn restore(payload: &[u8]) -> Option<Counters> {
+fn restore(payload: &[u8]) -> Option<(Counters, Option<Timestamp>)> {
     let limits = Limits { bytes_max: payload.len(), ..Limits::document() };
-    Counters::restore(&parse(payload, &limits).ok()?).ok()
+    let payload = parse(payload, &limits).ok()?;
+    let known_since = match payload.get("known_since")? {
+        Value::Null => None,
+        since => Some(Timestamp::from_microsecond(since.as_number()?.as_i64()?).ok()?),
+    };
+    Some((Counters::restore(payload.get("counters")?).ok()?, known_since))
 }
 
 /// Counters while the log is read.
-struct Rebuild {
-    counters: Counters,
-    /// What was reserved lately, by the decision's number.
-    recent: VecDeque<(u64, Reservation)>,
+struct Rebuild<'a> {
+    counters: &'a mut Counters,
+    /// What was reserved lately.
+    recent: &'a mut Recent,
 }
 
-impl Rebuild {
+impl Rebuild<'_> {
     fn take(&mut self, record: Replayed) -> Result<(), LedgerFault> {
         match record.movement {
             Movement::Charged if record.charges.is_empty() => {}
@@ -194,7 +292,7 @@ impl Rebuild {
                     self.counters.give_back(reservation);
                 }
             }
-            Movement::GivenBack { .. } => {}
+            Movement::GivenBack { .. } | Movement::Forgotten => {}
         }
         Ok(())
     }
@@ -215,6 +313,39 @@ fn charge_again(charge: &log::Charge) -> Option<Charge> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use portcullis_state::CheckpointKey;
+    use portcullis_state::log::{Action, Entry, Event, LogOptions, segments};
+
+    /// Confirmed records are lost, the operator accepts it; that start and the ones after it deny.
+    #[test]
+    fn what_is_not_known_stays_unknown_over_restarts() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("log");
+        std::fs::create_dir(&directory).unwrap();
+        let open = |accept_damage| {
+            let options = LogOptions { accept_damage, ..LogOptions::default() };
+            DecisionLog::open(&directory, CheckpointKey::from_bytes(&[1; 32]), options).unwrap().0
+        };
+        let log = open(false);
+        drop(log.append(Timestamp::now(), &Entry::Event(&Event::new(Action::Started))).unwrap());
+        log.close().unwrap();
+        let segment = &segments(&directory).unwrap()[0].path;
+        let text = std::fs::read_to_string(segment).unwrap();
+        std::fs::write(segment, text.lines().take(1).map(|line| format!("{line}\n")).collect::<String>())
+            .unwrap();
+        let key = CounterKey { policy: "p".into(), counter: "c".into(), scope: Scope::Global };
+        let written = log::Charge { counter: counter_text(&key), amount: "1".into(), window_seconds: 60 };
+        let charge = charge_again(&written).unwrap();
+        let clock: Clock = Arc::new(Timestamp::now);
+        for accept_damage in [true, false, false] {
+            let log = open(accept_damage);
+            let ledger = Ledger::from_log(&log).unwrap();
+            let refused = ledger.reserve(std::slice::from_ref(&charge), &clock);
+            assert!(matches!(refused, Err(NotReserved::Unknown(_))));
+            ledger.save(&log).unwrap();
+            log.close().unwrap();
+        }
+    }
 
     #[test]
     fn every_counter_is_read_back_from_its_text() {

@@ -45,6 +45,7 @@ mod snapshot;
 mod stall;
 mod stop;
 mod tasks;
+mod tool;
 mod transport;
 
 pub use gateway::{Clock, Gateway, State};

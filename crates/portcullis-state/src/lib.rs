@@ -10,8 +10,10 @@ pub mod grants;
 pub mod log;
 pub mod store;
 
+mod clock;
 mod directory;
 mod fault;
+mod holders;
 mod id;
 mod index;
 mod indexer;
@@ -20,6 +22,7 @@ mod sealed;
 mod secret;
 mod snapshot;
 
+pub use clock::SteadyClock;
 pub use directory::{DataDirectory, DirectoryLock, FORMAT};
 pub use fault::StateFault;
 pub use id::new_id;

@@ -13,6 +13,7 @@ mod local;
 mod rig;
 
 mod calls;
+mod classes;
 mod doors;
 mod faults;
 mod hostile;

@@ -12,10 +12,13 @@ mod checkpoint;
 mod export;
 mod fault;
 mod follow;
+mod join;
+mod judge;
 mod keeper;
 mod line;
 mod ocsf;
 mod open;
+mod others;
 mod record;
 mod replay;
 mod retention;
@@ -39,7 +42,9 @@ pub use chain::{GENESIS, Hash, Position, hex};
 pub use export::{ExportFormat, Exported, export};
 pub use fault::{LogFault, OpenFault};
 pub use follow::{Begin, Followed, Follower};
+pub use join::Joining;
 pub use open::Opened;
+pub use others::{Foreign, TURN_WAIT_MAX};
 pub use record::*;
 pub use replay::{Coverage, Movement, Replay, ReplayFault, Replayed};
 pub use retention::Retention;
@@ -54,9 +59,10 @@ pub(crate) use chain::parse_hex;
 pub(crate) use segment::read_line;
 pub(crate) use storage::replace_file;
 
+use crate::directory::DirectoryLock;
 use crate::keys::CheckpointKey;
 use crate::snapshot::{self, SnapshotFault};
-use keeper::Shared;
+use keeper::{Keeping, Shared};
 use writer::Writer;
 
 /// How the log behaves.
@@ -80,6 +86,8 @@ pub struct LogOptions {
     pub storage: Arc<dyn Storage>,
     /// The time for records that the log makes by itself.
     pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    /// The time by which segments age; a step forward of the clock should not move it.
+    pub age_clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
 impl Default for LogOptions {
@@ -94,6 +102,7 @@ impl Default for LogOptions {
             accept_damage: false,
             storage: Arc::new(Disk),
             clock: Arc::new(Timestamp::now),
+            age_clock: Arc::new(Timestamp::now),
         }
     }
 }
@@ -113,10 +122,12 @@ pub struct LogHealth {
     pub head: u64,
 }
 
-/// The log, open for appending. One per data directory.
+/// The log, open for appending. One per process; `open` for one process alone, `join` for several.
 pub struct DecisionLog {
     shared: Arc<Shared>,
     keeper: Option<JoinHandle<()>>,
+    /// Dropped last: nobody else may open the log before this one is closed.
+    _lock: Option<DirectoryLock>,
 }
 
 /// An appended record that may still have to become durable.
@@ -166,20 +177,37 @@ impl DecisionLog {
         }
         let keeper = keeper::spawn(shared.clone())
             .map_err(|error| OpenFault::File { path: directory.to_owned(), error })?;
-        Ok((DecisionLog { shared, keeper: Some(keeper) }, opened))
+        Ok((DecisionLog { shared, keeper: Some(keeper), _lock: None }, opened))
+    }
+
+    /// Keeps the lock of the data directory until the log is closed.
+    pub fn holding(mut self, lock: DirectoryLock) -> DecisionLog {
+        self._lock = Some(lock);
+        self
     }
 
     /// Appends a record. INVARIANT (no record, no call): the call may leave only when the ticket settles.
     pub fn append(&self, time: Timestamp, entry: &Entry<'_>) -> Result<Ticket, LogFault> {
+        self.append_if(entry, || Ok(time))
+    }
+
+    /// Appends a record unless `settle` refuses, which is asked when nobody else can append any more and all
+    /// that others charged is known; it gives the record's time.
+    pub fn append_if<E: From<LogFault>>(
+        &self,
+        entry: &Entry<'_>,
+        settle: impl FnOnce() -> Result<Timestamp, E>,
+    ) -> Result<Ticket, E> {
         let body = line::body_of(entry)?;
         let must_be_durable = entry.must_be_durable(self.shared.options.sync);
-        let mut writer = self.shared.lock();
-        let idle = writer.pending.is_empty();
+        let mut writer = self.shared.writing()?;
+        let time = settle()?;
         // The keeper is woken by a failure too: it brings the log back.
         let position = writer.append(time, &body).inspect_err(|_| self.shared.wake.notify_one())?;
         let waiting = must_be_durable.then(|| writer.wait_for_last()).transpose()?;
+        let was_idle = writer.was_idle;
         drop(writer);
-        if idle || waiting.is_some() {
+        if was_idle || waiting.is_some() {
             self.shared.wake.notify_one();
         }
         Ok(Ticket { position, waiting })
@@ -222,6 +250,12 @@ impl DecisionLog {
         self.shared.sync()?;
         let storage = &*self.shared.options.storage;
         let path = snapshot::path_beside(&self.shared.directory);
+        let Some(keeping) = self.shared.keeping() else {
+            return Ok(());
+        };
+        if matches!(keeping, Keeping::Turn(_)) && snapshot::reaches(&path, position) {
+            return Ok(());
+        }
         snapshot::write(storage, &path, &snapshot::Snapshot { position, payload: payload.into() })?;
         self.shared.snapshot_written(position);
         Ok(())
@@ -230,12 +264,20 @@ impl DecisionLog {
     /// What was charged, from the counters' snapshot (if it fits) to the last record. To be called once,
     /// at start.
     pub fn replay(&self) -> Result<(Option<snapshot::Snapshot>, Coverage, Replay), ReplayFault> {
-        replay::replay(&self.shared.directory, self.position().sequence)
+        let now = (self.shared.options.clock)();
+        let (snapshot, coverage, replay) =
+            replay::replay(&self.shared.directory, self.position().sequence, now)?;
+        if let Some(snapshot) = &snapshot {
+            // Only one that belongs to this log lets retention go anywhere.
+            self.shared.snapshot_written(snapshot.position);
+        }
+        Ok((snapshot, coverage, replay))
     }
 
     /// Signs what is there, makes it durable and stops.
     pub fn close(mut self) -> Result<(), LogFault> {
-        let result = self.shared.seal_off();
+        // One attempt for a log that has failed: else what it holds back would be gone.
+        let result = self.shared.recover().and_then(|()| self.shared.seal_off());
         self.stop();
         result
     }
