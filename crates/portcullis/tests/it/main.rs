@@ -8,5 +8,6 @@ mod documents;
 mod policy_check;
 mod policy_commands;
 mod running;
+mod scan;
 mod serve;
 mod up;
