@@ -5,9 +5,7 @@ use std::process::ExitCode;
 
 use portcullis_catalogue::index::import::tools_list;
 use portcullis_catalogue::record::{Provenance, ServerFacts, ServerRecord};
-use portcullis_catalogue::render::{
-    View, html_report, sarif, server_json, server_markdown, server_terminal,
-};
+use portcullis_catalogue::render::{View, html_report, sarif, server_json, server_markdown, server_terminal};
 use portcullis_json::pretty;
 
 fn main() -> ExitCode {

@@ -86,7 +86,8 @@ mod tests {
 
     #[test]
     fn only_what_is_new_or_graver_is_new() {
-        let accepted = server(&[("get_door", "Gets a door"), ("set_door", "Sets a door"), ("door", "Sets a door")]);
+        let accepted =
+            server(&[("get_door", "Gets a door"), ("set_door", "Sets a door"), ("door", "Sets a door")]);
         let baseline = Baseline::read(Baseline::of(&accepted).text().as_bytes()).unwrap();
         assert_eq!(new_tools(&baseline, &accepted), Vec::<String>::new());
         let later = server(&[
@@ -99,7 +100,8 @@ mod tests {
 
     #[test]
     fn a_file_that_is_no_baseline_accepts_nothing() {
-        for text in ["", "{}", "[]", r#"{"version":"2","accepted":[]}"#, r#"{"version":"1","accepted":[7]}"#] {
+        for text in ["", "{}", "[]", r#"{"version":"2","accepted":[]}"#, r#"{"version":"1","accepted":[7]}"#]
+        {
             assert!(Baseline::read(text.as_bytes()).is_err(), "{text}");
         }
     }

@@ -94,7 +94,11 @@ impl Recommendation {
             match member.value.as_object() {
                 Some(entries) => {
                     let entries = entries.iter().map(|entry| {
-                        format!("    {}: {}", compact(&Value::from(entry.key.as_str())), compact(&entry.value))
+                        format!(
+                            "    {}: {}",
+                            compact(&Value::from(entry.key.as_str())),
+                            compact(&entry.value)
+                        )
                     });
                     let entries = entries.collect::<Vec<_>>().join(",\n");
                     lines.push(format!("  {}: {{\n{entries}\n  }}", compact(&key)));

@@ -13,7 +13,9 @@ pub fn sarif(servers: &[ServerRecord], version: &str, file: Option<&str>) -> Val
     let rules = rules();
     let results: Vec<Value> = servers
         .iter()
-        .flat_map(|server| server.risks().iter().map(|risk| result(server, risk, &rules, file)).collect::<Vec<_>>())
+        .flat_map(|server| {
+            server.risks().iter().map(|risk| result(server, risk, &rules, file)).collect::<Vec<_>>()
+        })
         .collect();
     let rules: Vec<Value> = rules.iter().map(|(id, text)| rule(id, text)).collect();
     let driver = Object::new().with("name", "portcullis").with("version", version).with("rules", rules);
@@ -58,7 +60,11 @@ fn result(server: &ServerRecord, risk: &Risk<'_>, rules: &[(String, &str)], file
         .with("ruleId", risk.rule.as_str())
         .with("ruleIndex", i64::try_from(index).unwrap_or_default())
         .with("level", level)
-        .with("message", Object::new().with("text", format!("{}: {}", inert_short(risk.tool.name(), 200), inert(risk.says))))
+        .with(
+            "message",
+            Object::new()
+                .with("text", format!("{}: {}", inert_short(risk.tool.name(), 200), inert(risk.says))),
+        )
         .with("locations", vec![location(&name, file)])
         .with("partialFingerprints", prints);
     Value::Object(object)
@@ -79,7 +85,9 @@ fn location(name: &str, file: Option<&str>) -> Value {
 /// A path as a relative reference: everything that could mean something in a URI is escaped.
 fn uri(path: &str) -> String {
     let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(byte);
-    path.bytes().map(|byte| if plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") }).collect()
+    path.bytes()
+        .map(|byte| if plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
 }
 
 #[cfg(test)]

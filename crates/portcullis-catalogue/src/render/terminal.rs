@@ -177,7 +177,8 @@ fn write_findings(server: &ServerRecord, view: View, out: &mut String) -> std::f
         let name = finding.level.name();
         let room = view.width.unwrap_or(UNBROKEN).saturating_sub(name.len() + 1);
         for (index, line) in lines(&words, room).iter().enumerate() {
-            let level = if index == 0 { view.paint.level(finding.level, name) } else { " ".repeat(name.len()) };
+            let level =
+                if index == 0 { view.paint.level(finding.level, name) } else { " ".repeat(name.len()) };
             writeln!(out, "{level} {line}")?;
         }
     }

@@ -107,9 +107,12 @@ impl<'a> Conversation<'a> {
         let supported = error.and_then(|error| error.get("data")?.get("supported")?.as_array());
         let legacy = |value: &Value| value.as_str().and_then(Era::parse).is_some_and(|era| !era.is_modern());
         match supported {
-            Some(list) if is(code::UNSUPPORTED_REVISION) && !list.iter().any(legacy) => Err(Fault::Final(
-                format!("{} speaks no revision of the protocol that we know; is there an update?", self.shown),
-            )),
+            Some(list) if is(code::UNSUPPORTED_REVISION) && !list.iter().any(legacy) => {
+                Err(Fault::Final(format!(
+                    "{} speaks no revision of the protocol that we know; is there an update?",
+                    self.shown
+                )))
+            }
             _ => self.open_session(None).await,
         }
     }

@@ -124,7 +124,12 @@ impl Endpoint {
         }
     }
 
-    async fn send(&self, method: Method, text: String, extra: HeaderMap) -> Result<Response<Incoming>, Fault> {
+    async fn send(
+        &self,
+        method: Method,
+        text: String,
+        extra: HeaderMap,
+    ) -> Result<Response<Incoming>, Fault> {
         let mut request = Request::new(Full::new(Bytes::from(text)));
         *request.method_mut() = method;
         *request.uri_mut() = self.url.clone();

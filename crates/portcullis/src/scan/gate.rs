@@ -35,7 +35,10 @@ impl Gate {
     pub(super) fn accept(&self, server: &ServerRecord, path: &Path) -> Result<String, String> {
         files::put(path, &(Baseline::of(server).text() + "\n"))?;
         let shown = path.display();
-        Ok(format!("{} risks are accepted in `{shown}`; use it with `--baseline {shown}`", server.risks().len()))
+        Ok(format!(
+            "{} risks are accepted in `{shown}`; use it with `--baseline {shown}`",
+            server.risks().len()
+        ))
     }
 
     /// Says what fails, and gives the exit code.

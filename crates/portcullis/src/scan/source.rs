@@ -93,8 +93,7 @@ pub(super) fn from_command(
     let program = Path::new(program).file_name().map_or(program.into(), |name| name.to_string_lossy());
     let shown = format!("`{}`", inert_short(&program, 100));
     let command = LocalCommand { argv: argv.to_vec(), env: Vec::new(), cwd: None };
-    let seen =
-        introspect::list(Target::Command(command), &shown, wait, &mut |text| output.progress(text))?;
+    let seen = introspect::list(Target::Command(command), &shown, wait, &mut |text| output.progress(text))?;
     let posture = Posture { unpinned: is_unpinned(argv), ..Posture::default() };
     Ok(live(seen, name, &program, posture))
 }
@@ -144,10 +143,13 @@ mod tests {
     #[test]
     fn a_runner_without_a_version_is_unpinned() {
         let check = |line: &str| is_unpinned(&line.split(' ').map(str::to_owned).collect::<Vec<_>>());
-        for line in ["npx -y server", "npx -y @scope/server", "uvx server", "npx server@latest", "pipx run x"] {
+        for line in ["npx -y server", "npx -y @scope/server", "uvx server", "npx server@latest", "pipx run x"]
+        {
             assert!(check(line), "{line}");
         }
-        for line in ["npx -y server@1.2.3", "npx @scope/server@1.2", "uvx server==0.4", "./server", "node x.js"] {
+        for line in
+            ["npx -y server@1.2.3", "npx @scope/server@1.2", "uvx server==0.4", "./server", "node x.js"]
+        {
             assert!(!check(line), "{line}");
         }
     }

@@ -104,11 +104,11 @@ fn a_baseline_lets_through_what_was_there() {
     place.file("doors.json", LIST);
     good(place.run(&["scan", "doors.json", "--write-baseline", "accepted.json"]));
     good(place.run(&["scan", "doors.json", "--baseline", "accepted.json", "--fail-on", "low"]));
-    place.file("later.json", LIST.replace("set_door", "set_key").replace("Lists the doors", "Drops the doors"));
+    place.file("later.json", LIST.replace("set_door", "set_key").replace("list_doors", "delete_doors"));
     let ran = place.run(&["scan", "later.json", "--baseline", "accepted.json"]);
     assert_eq!(ran.code, 1);
     assert!(ran.error.contains("Medium: class-write in `set_key`"), "{}", ran.error);
-    assert!(ran.error.contains("in `list_doors`"), "{}", ran.error);
+    assert!(ran.error.contains("in `delete_doors`"), "{}", ran.error);
     assert!(!ran.error.contains("run_script"), "{}", ran.error);
     let only_critical = ["scan", "later.json", "--baseline", "accepted.json", "--fail-on", "critical"];
     assert!(!place.run(&only_critical).error.contains("set_key"));
@@ -203,8 +203,19 @@ fn a_live_server_over_standard_streams_is_listed_and_judged() {
     let server = server.to_str().unwrap();
     let ran = good(place.run(&["scan", "--json", "--policy-out", "p.json", "--", server]));
     let found = classes(&ran.out);
-    let count = |class: &str| found.iter().filter(|(_, other)| other == class).count();
-    assert_eq!((count("Read"), count("Write"), count("Execute")), (16, 3, 4), "{found:?}");
+    for (tool, class) in [
+        ("get_class_source", "Read"),
+        ("ping_image", "Read"),
+        ("export_package", "Write"),
+        ("import_package", "Write"),
+        ("apply_settings", "Write"),
+        ("eval", "Execute"),
+        ("run_class_test", "Execute"),
+        ("install_project", "Execute"),
+    ] {
+        assert!(found.contains(&(tool.to_owned(), class.to_owned())), "{tool}: {found:?}");
+    }
+    assert_eq!(found.len(), 32, "{found:?}");
     let scan = json(&ran.out);
     let how = scan.get("scan").unwrap();
     assert_eq!(how.get("provenance").and_then(Value::as_str), Some("live"));
@@ -265,7 +276,8 @@ fn nothing_of_a_stubborn_server_is_left_behind() {
     for pid in place.read("pids").split(' ') {
         let gone = || !Command::new("kill").args(["-0", pid]).output().unwrap().status.success();
         // The grandchild is reaped by whoever adopts it.
-        let zombie = || std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "));
+        let zombie =
+            || std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| stat.contains(") Z "));
         eventually("the process is gone", || gone() || zombie());
     }
 }
@@ -288,7 +300,7 @@ fn a_server_at_an_address_is_listed_and_its_credential_is_needed() {
     assert!(!ran.out.contains("the-key") && !ran.error.contains("the-key"));
     let refused = place.run(&["scan", "--url", &url, "--header", &header("wrong")]);
     assert_eq!(refused.code, 2);
-    assert!(refused.error.contains("refuses the credential (401"), "{}", refused.error);
+    assert!(refused.error.contains("refuses the credential (403"), "{}", refused.error);
     assert!(!refused.error.contains("another"), "{}", refused.error);
     let nobody = place.run(&["scan", "--url", "http://user:pass@127.0.0.1:9/mcp?token=hush"]);
     assert_eq!(nobody.code, 2);
