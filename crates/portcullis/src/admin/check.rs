@@ -4,7 +4,6 @@ use std::time::Duration;
 
 use portcullis_gateway::ServerSpec;
 use portcullis_json::{Object, Value};
-use portcullis_policy::Class;
 
 use crate::introspect::{self, Target};
 use crate::playground;
@@ -31,14 +30,9 @@ pub(super) fn look(mut spec: ServerSpec) -> Result<Value, String> {
 }
 
 fn answer(spec: &ServerSpec, seen: &introspect::Seen) -> Value {
-    let names = seen.tools.iter().filter_map(|tool| tool.get("name")?.as_str());
-    let described = |name: &str| {
-        let class = spec.classes.get(name).map_or(Value::Null, |class: &Class| class.name().into());
-        Value::from(Object::new().with("name", name).with("class", class))
-    };
     let answer = Object::new()
         .with("name", spec.name.as_str())
         .with("era", seen.revision.as_str())
-        .with("tools", names.map(described).collect::<Vec<_>>());
+        .with("tools", super::tools::described(&spec.name, &spec.classes, &seen.tools));
     answer.into()
 }
