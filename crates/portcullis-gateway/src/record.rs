@@ -12,7 +12,8 @@ use portcullis_json::Digest;
 use portcullis_mcp::{Era, Id, Message};
 use portcullis_policy::{Class, Effect, Reservation};
 use portcullis_state::log::{
-    Arguments, Charge, Decision, Ending, Entry, Outcome, PolicyName, RiskClass, Shadow, Ticket, Verdict,
+    Arguments, Charge, Decision, Ending, Entry, LogFault, Outcome, PolicyName, RiskClass, Shadow, Ticket,
+    Verdict,
 };
 use portcullis_state::new_id;
 
@@ -111,11 +112,10 @@ pub(crate) async fn record(
     admitted: Admitted,
     trail: &Trail,
 ) -> Result<Permit, Stop> {
-    let at = admitted.at();
-    let (server, outgoing, verdict, reservation) = admitted.into_parts();
+    let (server, outgoing, verdict, mut reserved) = admitted.into_parts();
     // A grant that was revoked while the call was being judged starts nothing any more.
     if let Err(stop) = check_grant(gateway, trail) {
-        gateway.state.ledger.give_back(reservation);
+        reserved.give_back(gateway);
         return Err(stop);
     }
     let charges = ledger::for_log(&verdict.obligations.charges);
@@ -129,18 +129,19 @@ pub(crate) async fn record(
         message: verdict.message.as_deref(),
         shadow,
         charges: &charges,
-        at: Some(at),
     };
-    let ticket = match append(gateway, trail, &decided) {
+    // With other processes on the same log, whether it still fits is known only when it is this one's turn.
+    let settle = || reserved.settle(gateway, &verdict.obligations.charges);
+    let ticket = match append(gateway, trail, &decided, settle) {
         Ok(ticket) => ticket,
         Err(stop) => {
-            gateway.state.ledger.give_back(reservation);
+            reserved.give_back(gateway);
             return Err(stop);
         }
     };
     // From here on the log has the decision: dropped in any way, the receipt says that nothing was sent.
-    let receipt = Receipt::new(gateway, trail, &ticket, charges, Some(reservation));
-    settle(ticket, RECORD_WAIT_MAX).await?;
+    let receipt = Receipt::new(gateway, trail, &ticket, charges, reserved.into_reservation());
+    settled(ticket, RECORD_WAIT_MAX).await?;
     // The disk took its time; after a revocation has returned nothing starts.
     check_grant(gateway, trail)?;
     Ok(Permit { server, outgoing, receipt })
@@ -166,9 +167,10 @@ pub(crate) async fn own(
     trail.server = Some(server.name().to_owned());
     trail.session = None;
     trail.class = Some(RiskClass::Read);
-    let ticket = append(gateway, &trail, &Decided::plain(Verdict::Allowed, "(gateway)"))?;
+    let decided = Decided::plain(Verdict::Allowed, "(gateway)");
+    let ticket = append(gateway, &trail, &decided, || Ok(gateway.now()))?;
     let receipt = Receipt::new(gateway, &trail, &ticket, Vec::new(), None);
-    settle(ticket, RECORD_WAIT_MAX).await?;
+    settled(ticket, RECORD_WAIT_MAX).await?;
     Ok(Permit { server: server.clone(), outgoing, receipt })
 }
 
@@ -179,37 +181,26 @@ pub(crate) struct Decided<'a> {
     pub(crate) message: Option<&'a str>,
     pub(crate) shadow: Option<Shadow>,
     pub(crate) charges: &'a [Charge],
-    /// When; none: now. What is charged counts from here when the log is replayed.
-    pub(crate) at: Option<Timestamp>,
 }
 
 impl<'a> Decided<'a> {
     pub(crate) fn plain(verdict: Verdict, rule: &'a str) -> Decided<'a> {
-        Decided { verdict, rule: Some(rule), message: None, shadow: None, charges: &[], at: None }
+        Decided { verdict, rule: Some(rule), message: None, shadow: None, charges: &[] }
     }
 }
 
 /// Writes a decision and waits until the caller may go on.
 pub(crate) async fn write(gateway: &Gateway, trail: &Trail, decided: &Decided<'_>) -> Result<(), Stop> {
-    settle(append(gateway, trail, decided)?, RECORD_WAIT_MAX).await
+    settled(append(gateway, trail, decided, || Ok(gateway.now()))?, RECORD_WAIT_MAX).await
 }
 
-/// Waits until the log vouches for a record. INVARIANT: everything bounded. A disk that hangs denies.
-async fn settle(ticket: Ticket, wait_max: Duration) -> Result<(), Stop> {
-    match tokio::time::timeout(wait_max, ticket.settled()).await {
-        Ok(Ok(_)) => Ok(()),
-        Ok(Err(fault)) => Err(unavailable(&fault)),
-        Err(_) => Err(unavailable(&"the disk does not answer")),
-    }
-}
-
-fn unavailable(fault: &dyn std::fmt::Display) -> Stop {
-    tracing::error!(%fault, "a decision could not be recorded");
-    GatewayFault::LogUnavailable.into()
-}
-
-/// Puts a decision into the log; the ticket tells when the caller may go on.
-fn append(gateway: &Gateway, trail: &Trail, decided: &Decided<'_>) -> Result<Ticket, Stop> {
+/// Writes a decision, unless `settle` refuses when it is this process's turn; that also gives its time.
+fn append(
+    gateway: &Gateway,
+    trail: &Trail,
+    decided: &Decided<'_>,
+    settle: impl FnOnce() -> Result<Timestamp, Stop>,
+) -> Result<Ticket, Stop> {
     let keys: Vec<&str> = trail.argument_keys.iter().map(String::as_str).collect();
     let policy = trail.policy.as_deref();
     let decision = Decision {
@@ -235,8 +226,22 @@ fn append(gateway: &Gateway, trail: &Trail, decided: &Decided<'_>) -> Result<Tic
         charges: decided.charges,
         approval: None,
     };
-    let time = decided.at.unwrap_or_else(|| gateway.now());
-    gateway.state.log.append(time, &Entry::Decision(&decision)).map_err(|fault| unavailable(&fault))
+    gateway.state.log.append_if(&Entry::Decision(&decision), settle)
+}
+
+/// Waits until the log vouches for a record. INVARIANT: everything bounded. A disk that hangs denies.
+async fn settled(ticket: Ticket, wait_max: Duration) -> Result<(), Stop> {
+    let settled = tokio::time::timeout(wait_max, ticket.settled()).await;
+    let hanging = |_| LogFault::Unavailable { reason: "the disk does not answer".to_owned() };
+    settled.map_err(hanging)??;
+    Ok(())
+}
+
+impl From<LogFault> for Stop {
+    fn from(fault: LogFault) -> Stop {
+        tracing::error!(%fault, "a decision could not be recorded");
+        GatewayFault::LogUnavailable.into()
+    }
 }
 
 /// Proof that a decision is in the log; says at the end how it went.
@@ -290,12 +295,12 @@ impl Receipt {
     pub(crate) fn finish_by(mut self, fault: Option<&UpstreamFault>) {
         match fault {
             None => self.finish(Ending::Answered, None, None),
-            Some(fault @ UpstreamFault::Unreachable) => self.never_left(&fault.text()),
+            Some(fault) if fault.is_before_sending() => self.never_left(&fault.text()),
             Some(fault) => {
                 let (ending, status) = match fault {
                     UpstreamFault::TimedOut => (Ending::TimedOut, None),
                     UpstreamFault::Status(status) => (Ending::Failed, Some(*status)),
-                    UpstreamFault::Broken => (Ending::Unknown, None),
+                    UpstreamFault::Broken | UpstreamFault::Ended => (Ending::Unknown, None),
                     _ => (Ending::Failed, None),
                 };
                 self.finish(ending, status, Some(&fault.text()));
@@ -470,9 +475,10 @@ mod tests {
         let rig = Rig::new();
         rig.disk.set(true);
         let trail = Trail { class: Some(RiskClass::Write), ..Trail::new(rig.gateway.now()).unwrap() };
-        let ticket =
-            append(&rig.gateway, &trail, &Decided::plain(Verdict::Allowed, "")).unwrap_or_else(|_| panic!());
-        let settled = settle(ticket, Duration::from_millis(50)).await;
+        let decided = Decided::plain(Verdict::Allowed, "");
+        let ticket = append(&rig.gateway, &trail, &decided, || Ok(rig.gateway.now()));
+        let ticket = ticket.unwrap_or_else(|_| panic!("it is written"));
+        let settled = settled(ticket, Duration::from_millis(50)).await;
         assert!(matches!(settled, Err(Stop::Gateway(GatewayFault::LogUnavailable))));
         rig.disk.set(false);
     }
