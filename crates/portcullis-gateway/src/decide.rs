@@ -56,6 +56,11 @@ pub(crate) fn decide(gateway: &Gateway, mut asked: Asked, trail: &mut Trail) -> 
     if verdict.effect == Effect::Deny {
         return Err(refusal(&asked, &verdict).into());
     }
+    if let About::Tool(tool) = &asked.about
+        && tool.withheld
+    {
+        return Err(changed_tool().into());
+    }
     if let (Some(arguments), Some(request)) = (&verdict.obligations.arguments, asked.request()) {
         // INVARIANT: judged is sent. What `set` made of the arguments takes their place.
         let params = request.params.get_or_insert_default();
@@ -133,6 +138,18 @@ fn refusal(asked: &Asked, verdict: &Verdict) -> Refusal {
             Refusal::UnknownTool { name: tool.name.clone(), rule: "(hidden)" }
         }
         _ => Refusal::Denied(denial(verdict)),
+    }
+}
+
+/// Whatever the policy says, shadow mode included: nobody has accepted what the tool is now.
+fn changed_tool() -> Denial {
+    Denial {
+        rule: Arc::from("(tool changed)"),
+        message: "This tool's definition has changed. An administrator must look at it and accept it first."
+            .to_owned(),
+        retryable: false,
+        retry_after_s: None,
+        kind: DenialKind::Rule,
     }
 }
 

@@ -31,6 +31,7 @@ mod ledger;
 mod metrics;
 mod once;
 mod own;
+mod pins;
 mod probe;
 mod room;
 mod scrub;

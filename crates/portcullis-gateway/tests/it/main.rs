@@ -18,6 +18,7 @@ mod faults;
 mod hostile;
 mod legacy;
 mod lists;
+mod pins;
 mod records;
 mod revokes;
 mod streams;

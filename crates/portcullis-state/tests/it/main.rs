@@ -20,5 +20,6 @@ mod log_locks;
 mod log_replays;
 mod log_rotates;
 mod log_tampered;
+mod pins;
 mod servers_and_policies;
 mod setup;
