@@ -95,7 +95,8 @@ pub(super) fn remove(
     administration.store.remove_server(name).map_err(text)?;
     note(administration, Action::ServerRemoved, name)?;
     // A server that is added under this name later is another one.
-    administration.pins.change(name, |open| open.forget()).map_err(text::<StateFault>)?;
+    let forgotten: Result<(), StateFault> = administration.pins.change(name, |open| open.forget());
+    forgotten.map_err(text)?;
     Ok(Object::new().with("removed", name).into())
 }
 
