@@ -21,7 +21,11 @@ pub(super) fn of_server(
     let mut variables: Vec<EnvSpec> = inherited
         .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
         .filter(|(name, _)| !name.starts_with(OURS) && !set.iter().any(|(other, _)| other == name))
-        .map(|(name, value)| EnvSpec { is_secret: is_credential(&name, &value), name, value: Secret::new(value) })
+        .map(|(name, value)| EnvSpec {
+            is_secret: is_credential(&name, &value),
+            name,
+            value: Secret::new(value),
+        })
         .collect();
     variables.extend(set.into_iter().map(|(name, value)| EnvSpec { name, value, is_secret: true }));
     variables

@@ -55,7 +55,7 @@ pub(crate) struct Wrap {
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = pair, requires = "url")]
     headers: Vec<(String, String)>,
     /// What to report on standard error: a level, or levels by module.
-    #[arg(long, default_value = "warn", value_name = "FILTER")]
+    #[arg(long, default_value = "warn,server_output=debug", value_name = "FILTER")]
     log_filter: String,
     /// The server's program and its arguments.
     #[arg(last = true, value_name = "COMMAND", required_unless_present = "url")]
@@ -65,7 +65,10 @@ pub(crate) struct Wrap {
 /// INVARIANT: secrets do not print. Variables, headers and arguments may hold some.
 impl std::fmt::Debug for Wrap {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Wrap").field("label", &self.label).field("profile", &self.profile).finish_non_exhaustive()
+        f.debug_struct("Wrap")
+            .field("label", &self.label)
+            .field("profile", &self.profile)
+            .finish_non_exhaustive()
     }
 }
 
@@ -119,22 +122,28 @@ impl Wrap {
 
 async fn serve(plan: Plan) -> Result<PipeEnd, String> {
     let (stop, _hangup) = Signals::catch()?.split();
+    let (input, output) = (pipes::input()?, pipes::output()?);
     let state = SharedState::open(&plan.data_dir, &plan.label)?;
     let gateway = Arc::new(Gateway::new(plan.settings(), state.for_gateway()?, plan.snapshot(None)?));
-    let ended = match policy::find(&plan, &gateway).await {
-        Ok(policy) => {
-            gateway.replace(plan.snapshot(Some(policy))?);
+    let ended = match judged(&plan, &gateway).await {
+        Ok(()) => {
             let client = PipeClient { grant: plan.grant_id(), server: plan.server_name() };
             let keeping = state.keep_counters();
-            let ended = serve_pipe(gateway.clone(), client, pipes::input(), pipes::output(), stop).await;
+            let ended = serve_pipe(gateway.clone(), client, input, output, stop).await;
             keeping.abort();
             Ok(ended)
         }
         Err(message) => Err(message),
     };
     gateway.end_processes().await;
-    gateway.flush();
     drop(gateway);
     state.close();
     ended
+}
+
+/// Finds the policy and puts it in force.
+async fn judged(plan: &Plan, gateway: &Arc<Gateway>) -> Result<(), String> {
+    let policy = policy::find(plan, gateway).await?;
+    gateway.replace(plan.snapshot(Some(policy))?);
+    Ok(())
 }

@@ -172,7 +172,7 @@ fn default_data_dir() -> Result<PathBuf, String> {
 }
 
 fn secrets(pairs: &[(String, String)]) -> Result<Vec<(String, Secret)>, String> {
-    let resolve = |value: &str| resolve_secret(value, PathBuf::from);
+    let resolve = |value: &str| resolve_secret(value, |path| PathBuf::from(path));
     pairs.iter().map(|(name, value)| Ok((name.clone(), resolve(value)?))).collect()
 }
 

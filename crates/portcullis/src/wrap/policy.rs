@@ -15,8 +15,8 @@ use portcullis_gateway::{ActivePolicy, Gateway};
 use portcullis_json::{Limits, digest, parse, pretty};
 use portcullis_policy::Policy;
 
-use super::plan::{Plan, PolicySource};
 use super::Profile;
+use super::plan::{Plan, PolicySource};
 
 /// In the data directory.
 const KEPT: &str = "wraps";
@@ -38,8 +38,14 @@ async fn of_profile(plan: &Plan, profile: Profile, gateway: &Arc<Gateway>) -> Re
     let path = directory.join(format!("{name}.{}.json", profile.in_catalogue().name()));
     if !path.exists() {
         let policy = recommended(plan, profile, gateway).await?;
-        keep(&directory, &path, &policy).map_err(|error| format!("cannot write `{}`: {error}", path.display()))?;
-        tracing::warn!("the {} policy of `{}` is in `{}`", profile.in_catalogue().name(), plan.label, path.display());
+        keep(&directory, &path, &policy)
+            .map_err(|error| format!("cannot write `{}`: {error}", path.display()))?;
+        tracing::warn!(
+            "the {} policy of `{}` is in `{}`",
+            profile.in_catalogue().name(),
+            plan.label,
+            path.display()
+        );
     }
     compile(&name, &crate::files::read(&path)?, &path)
 }

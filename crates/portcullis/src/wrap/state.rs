@@ -3,7 +3,6 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use portcullis_gateway::{Ledger, State};
 use portcullis_state::log::{Action, DecisionLog, Entry, Event, LogOptions};
 use portcullis_state::{DataDirectory, StateFault, SteadyClock};
@@ -26,7 +25,8 @@ impl SharedState {
     pub(super) fn open(path: &Path, label: &str) -> Result<SharedState, String> {
         let directory = DataDirectory::open_or_create(path).map_err(text)?;
         let clock = SteadyClock::system();
-        let lock = directory.lock_shared(&format!("{BY} {label}"), clock.now()).map_err(|fault| held(&fault))?;
+        let lock =
+            directory.lock_shared(&format!("{BY} {label}"), clock.now()).map_err(|fault| held(&fault))?;
         let key = directory.checkpoint_key().map_err(text)?;
         let ticking = clock.clone();
         let options = LogOptions { clock: Arc::new(move || ticking.now()), ..LogOptions::default() };

@@ -44,7 +44,8 @@ impl Client {
         let input = process.stdin.take();
         let output = BufReader::new(process.stdout.take().unwrap());
         let mut client = Client { process, input, output, next: 1 };
-        let hello = r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#;
+        let hello =
+            r#"{"protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}}"#;
         let opened = client.ask("initialize", hello);
         assert!(opened.get("result").is_some(), "{opened}");
         client.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#);
@@ -81,7 +82,8 @@ impl Client {
         let answer = self.ask("tools/call", &format!(r#"{{"name":"{tool}","arguments":{{}}}}"#));
         let result = answer.get("result").ok_or_else(|| answer.to_string())?;
         let content = result.get("content").and_then(Value::as_array).and_then(<[Value]>::first);
-        let text = content.and_then(|content| content.get("text")).and_then(Value::as_str).unwrap_or_default();
+        let text =
+            content.and_then(|content| content.get("text")).and_then(Value::as_str).unwrap_or_default();
         match result.get("isError").and_then(Value::as_bool) {
             Some(true) => Err(text.to_owned()),
             _ => Ok(text.to_owned()),

@@ -39,7 +39,12 @@ fn report(what: &str, bare: &[Duration], wrapped: &[Duration]) {
 
 /// The value below which this part of the sorted times lies.
 fn microseconds(sorted: &[Duration], part: f64) -> f64 {
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, clippy::cast_precision_loss, reason = "a part of a length")]
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a part of a length"
+    )]
     let index = (sorted.len() as f64 * part) as usize;
     sorted.get(index.min(sorted.len().saturating_sub(1))).map_or(0.0, |time| time.as_secs_f64() * 1e6)
 }
