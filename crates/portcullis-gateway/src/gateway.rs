@@ -125,6 +125,13 @@ impl Gateway {
         self.changes.send_modify(|change| *change += 1);
     }
 
+    /// Swaps the grants alone; the rest of the configuration stays as it is. Nothing can stand in the way of
+    /// a revocation.
+    pub fn replace_grants(&self, grants: GrantTable) {
+        let snapshot = self.live.load().snapshot.with_grants(grants);
+        self.replace(snapshot);
+    }
+
     /// The configuration in force.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.live.load().snapshot.clone()

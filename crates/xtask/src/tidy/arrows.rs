@@ -21,7 +21,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("portcullis", &["portcullis-gateway", "portcullis-console", "portcullis-playground"]),
     ("pharo-interop", &[]),
     ("portcullis-testkit", &[]),
-    ("xtask", &[]),
+    ("xtask", &["portcullis-catalogue"]),
 ];
 
 /// What any crate's tests may use besides the crates above it.
