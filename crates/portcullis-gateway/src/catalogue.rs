@@ -41,6 +41,11 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
+    /// INVARIANT: list equals call. What a list of this era does not show cannot be called in it.
+    pub(crate) fn is_offered(&self, era: Era) -> bool {
+        is_sendable(era, self.headers.as_ref())
+    }
+
     /// The schema of its arguments; none when it does not compile, and `validate` then denies.
     pub(crate) fn schema(&self) -> Option<&JsonSchema> {
         let compile = || JsonSchema::compile(self.definition.get("inputSchema")?, Dialect::AsDeclared).ok();
@@ -206,18 +211,23 @@ pub(crate) async fn find(
         Some(known) => known,
         None => listing::refresh(gateway, server).await?,
     };
-    let age = known.at.elapsed();
-    if age > milliseconds(settings.tools_age_ms_max / 2) {
+    if known.at.elapsed() > milliseconds(settings.tools_age_ms_max / 2) {
         listing::renew(gateway, server);
     }
     if let Some(tool) = known.tools.get(name) {
         return Ok(Some(tool.clone()));
     }
-    if age < milliseconds(settings.tools_recheck_ms) {
-        return Ok(None);
+    Ok(recheck(gateway, server).await.and_then(|known| known.tools.get(name).cloned()))
+}
+
+/// Lists again, unless the list is young. A name that is hidden takes this way too, so that an agent cannot
+/// tell it by the time from one that is not there; and that the server does not list now changes nothing.
+pub(crate) async fn recheck(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Option<Arc<Known>> {
+    let young = milliseconds(gateway.settings.tools_recheck_ms);
+    if server.catalogue.known().is_some_and(|known| known.at.elapsed() < young) {
+        return None;
     }
-    let known = listing::refresh(gateway, server).await?;
-    Ok(known.tools.get(name).cloned())
+    listing::refresh(gateway, server).await.ok()
 }
 
 pub(crate) fn compile(server: &Server, tool: &ToolDefinition<'_>) -> Tool {
@@ -231,8 +241,15 @@ pub(crate) fn compile(server: &Server, tool: &ToolDefinition<'_>) -> Tool {
     }
 }
 
-/// Whether a listing in this era may show a tool whose definition breaks the rules for mirrored arguments.
+/// Whether a listing in this era may show this tool: whether a call of it could be judged.
 pub(crate) fn may_show(era: Era, definition: &Object) -> bool {
-    let schema = definition.get("inputSchema").and_then(Value::as_object);
-    !era.is_modern() || schema.is_none_or(|schema| ParamHeaders::from_schema(schema).is_ok())
+    let may_be_sent = |tool: ToolDefinition<'_>| {
+        is_sendable(era, ParamHeaders::from_schema(tool.input_schema).ok().as_ref())
+    };
+    ToolDefinition::of(definition).is_ok_and(may_be_sent)
+}
+
+/// In the modern era arguments are mirrored in headers, by marks in the schema that may break the rules.
+fn is_sendable(era: Era, headers: Option<&ParamHeaders>) -> bool {
+    !era.is_modern() || headers.is_some()
 }

@@ -18,6 +18,7 @@ use portcullis_state::grants::GrantTable;
 use portcullis_state::log::{DecisionLog, Entry, Refusals, Strangers};
 use tokio::sync::watch;
 
+use crate::budget::Budget;
 use crate::metrics::Metrics;
 use crate::room::{InFlight, Streams};
 use crate::server::Server;
@@ -53,6 +54,7 @@ pub struct Gateway {
     pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
     pub(crate) in_flight: InFlight,
+    pub(crate) bodies: Budget,
     pub(crate) streams: Streams,
     live: ArcSwap<Live>,
     changes: watch::Sender<u64>,
@@ -100,6 +102,7 @@ impl Gateway {
             tasks: Tasks::default(),
             metrics: Metrics::default(),
             in_flight: InFlight::new(&settings),
+            bodies: Budget::new(settings.bodies_bytes_max),
             streams: Streams::new(&settings),
             live: ArcSwap::from_pointee(Live::new(snapshot, None)),
             changes: watch::Sender::new(0),

@@ -24,6 +24,7 @@ mod respond;
 
 // What they share.
 mod body;
+mod budget;
 mod catalogue;
 mod events;
 mod gateway;

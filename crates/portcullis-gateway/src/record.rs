@@ -4,6 +4,7 @@
 //! for a request of the gateway's own), and only once the log has taken the decision.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use http::{HeaderName, HeaderValue};
@@ -44,6 +45,8 @@ pub(crate) struct Trail {
     pub(crate) policy: Option<Arc<ActivePolicy>>,
     pub(crate) argument_keys: Vec<String>,
     pub(crate) digest: Option<Digest>,
+    /// Whether a decision about it is in the log.
+    pub(crate) recorded: AtomicBool,
 }
 
 impl Trail {
@@ -202,7 +205,10 @@ pub(crate) async fn write(gateway: &Gateway, trail: &Trail, decided: &Decided<'_
     let time = decided.at.unwrap_or_else(|| gateway.now());
     let ticket = gateway.state.log.append(time, &Entry::Decision(&decision));
     let settled = match ticket {
-        Ok(ticket) => ticket.settled().await,
+        Ok(ticket) => {
+            trail.recorded.store(true, Ordering::Relaxed);
+            ticket.settled().await
+        }
         Err(fault) => Err(fault),
     };
     settled.map(|position| position.sequence).map_err(|fault| {

@@ -90,6 +90,10 @@ async fn list_in(gateway: &Arc<Gateway>, server: &Arc<Server>, place: &Place) ->
         };
         let page = read_tools(&result).map_err(|_| UpstreamFault::NotMcp("a list that cannot be read"))?;
         for tool in &page.elements {
+            // Of two with one name the first counts, as in what clients are shown.
+            if tools.get(tool.name).is_some() {
+                continue;
+            }
             let taken = tools.put(Arc::new(super::compile(server, tool)), &gateway.settings);
             taken.map_err(|_| UpstreamFault::NotMcp("more tools than allowed"))?;
         }
