@@ -128,7 +128,7 @@ fn filter_list(
         let name = listed.identity;
         match kind {
             ListKind::Tools => {
-                let class = caller.server.config.classes.get(name).copied();
+                let class = caller.server.catalogue.class(name);
                 // Of two with one name the first is the one that calls are judged with.
                 catalogue::may_show(era, listed.definition)
                     && shown.insert(name.to_owned())
