@@ -125,3 +125,47 @@ async fn a_grant_that_is_revoked_while_its_stream_is_being_opened_gets_none() {
     let answer = client.send(Method::POST, &call_body("echo", r#"{"text":"x"}"#)).await;
     assert_eq!(answer.status(), 401);
 }
+
+#[tokio::test]
+async fn a_client_that_does_not_read_cannot_keep_a_revoked_grants_stream_open() {
+    let (play, senders) = streaming("tools/call");
+    let settings = Settings { write_stall_timeout_ms: 3_600_000, ..Settings::default() };
+    let rig = Rig::start(OPEN, true, play, settings).await;
+    let client = rig.client.modern("tools/call", "echo");
+    let _unread = client.stream(Method::POST, &call_body("echo", r#"{"text":"x"}"#)).await;
+    let server = senders.lock().unwrap().remove(0);
+    let long = "x".repeat(200_000);
+    let progress = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/progress","params":{{"progressToken":1,"progress":1,"message":"{long}"}}}}"#
+    );
+    for _ in 0..100 {
+        server.send(event(&progress)).unwrap();
+    }
+    // Until everything between the server and the client is full: nothing is taken any more.
+    tokio::time::sleep(std::time::Duration::from_secs(1)).await;
+    revoke(&rig);
+    let closed = tokio::time::timeout(std::time::Duration::from_secs(60), server.closed()).await;
+    assert!(closed.is_ok(), "the revoked call goes on at the server");
+}
+
+#[tokio::test]
+async fn a_policy_change_about_resources_and_prompts_is_told_to_those_who_asked() {
+    let (play, _senders) = streaming("subscriptions/listen");
+    let rig = Rig::start(OPEN, true, play, Settings::default()).await;
+    let listen = |filter: &str| body("subscriptions/listen", &format!(r#""notifications":{{{filter}}}"#));
+    let client = rig.client.modern("subscriptions/listen", "");
+    let both = listen(r#""resourcesListChanged":true,"promptsListChanged":true"#);
+    let mut both = client.stream(Method::POST, &both).await;
+    let mut prompts = client.stream(Method::POST, &listen(r#""promptsListChanged":true"#)).await;
+    rig.replace_policy(r#"{"version":"1","default":"allow","resources":{"deny":["doc://a/*"]}}"#, 2);
+    assert_eq!(at(&both.next().await.unwrap(), "method"), "notifications/resources/list_changed");
+    rig.replace_policy(
+        r#"{"version":"1","default":"allow","resources":{"deny":["doc://a/*"]},"prompts":{"deny":["x"]}}"#,
+        3,
+    );
+    for stream in [&mut both, &mut prompts] {
+        let told = stream.next().await.unwrap();
+        assert_eq!(at(&told, "method"), "notifications/prompts/list_changed");
+        assert_eq!(at(&told, "params|_meta|io.modelcontextprotocol/subscriptionId"), "7");
+    }
+}
