@@ -353,7 +353,8 @@ async fn a_call_that_the_session_had_to_forget_is_answered_on_its_own_stream() {
     let our_id = rig.server.got("tools/call")[0].at("id");
     let answer = event(&format!(r#"{{"jsonrpc":"2.0","id":{our_id},"result":{{"content":[]}}}}"#));
     senders.lock().unwrap()[0].send(answer).unwrap();
-    assert_eq!(at(&first.next().await.unwrap(), "id"), "a");
+    let answered = first.next().await.unwrap();
+    assert_eq!((at(&answered, "id"), at(&answered, "result|content")), ("a".into(), "[]".into()));
 }
 
 #[tokio::test]
