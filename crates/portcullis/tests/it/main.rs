@@ -9,5 +9,6 @@ mod peers;
 mod policy_check;
 mod policy_commands;
 mod running;
+mod scan;
 mod serve;
 mod up;
