@@ -22,8 +22,8 @@ use portcullis_state::log::Ending;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use crate::authenticate::Caller;
-use crate::events::EventSource;
+use crate::authenticate::{Caller, Door};
+use crate::events::{Arrived, EventSource};
 use crate::gateway::Gateway;
 use crate::own;
 use crate::record::Receipt;
@@ -110,7 +110,7 @@ pub(crate) fn start(
 impl Relay {
     async fn run(mut self, source: Option<EventSource>, receipt: Option<Receipt>, _held: Held) {
         // The events of a session's stream begin when they do; the client wants to know that it is open.
-        let _ = self.send_text(sse::comment().to_owned()).await;
+        let _ = self.send_comment().await;
         let end = self.pump(source).await;
         if let Some(receipt) = receipt {
             match &end {
@@ -142,19 +142,16 @@ impl Relay {
         loop {
             let deadline = self.deadline(last_event, silence, ceiling);
             tokio::select! {
-                event = next_event(&mut source) => match event {
-                    Ok(Some(event)) => {
+                arrived = next_event(&mut source) => match arrived {
+                    Ok(Some(arrived)) => {
                         last_event = Instant::now();
-                        let relayed = match &source {
-                            Some(source) => self.relay(source, event).await,
-                            None => Ok(false),
-                        };
-                        match relayed {
+                        match self.relay(arrived).await {
                             Ok(false) => {}
                             Ok(true) => return End::Done,
                             Err(end) => return end,
                         }
                     }
+                    Ok(None) | Err(_) if self.outlives_source() => source = None,
                     Ok(None) => return self.ended_early(),
                     Err(fault) => return End::Failed(fault),
                 },
@@ -173,7 +170,7 @@ impl Relay {
                 }
                 () = sleep_until(next_comment) => {
                     next_comment = Instant::now() + keep_alive;
-                    if let Err(end) = self.send_text(sse::comment().to_owned()).await {
+                    if let Err(end) = self.send_comment().await {
                         return end;
                     }
                 }
@@ -196,6 +193,11 @@ impl Relay {
                 session.as_ref().map_or(always, |session| always.union(session.redact()))
             }
         }
+    }
+
+    /// A client on a pipe cannot come back for another stream: its session's goes on with our own news.
+    fn outlives_source(&self) -> bool {
+        self.caller.door == Door::Pipe && matches!(self.purpose, Purpose::Session { .. })
     }
 
     /// A legacy server may close a stream and go on with it when the client comes back for the rest.
@@ -235,7 +237,18 @@ impl Relay {
         self.tell_changed(changed).await
     }
 
+    /// A pipe needs no sign of life.
+    async fn send_comment(&self) -> Result<(), End> {
+        match self.caller.door {
+            Door::Http => self.send_text(sse::comment().to_owned()).await,
+            Door::Pipe => Ok(()),
+        }
+    }
+
     async fn send_message(&self, text: String, event: Option<Event>) -> Result<(), End> {
+        if self.caller.door == Door::Pipe {
+            return self.send_text(text + "\n").await;
+        }
         // Event ids are the server's, for coming back to it; a modern stream has none.
         let event = event.filter(|_| self.era.has_sessions()).unwrap_or_default();
         let event = Event { id: event.id, retry_ms: event.retry_ms, ..Event::message(text) };
@@ -260,7 +273,7 @@ impl Relay {
     }
 }
 
-async fn next_event(source: &mut Option<EventSource>) -> Result<Option<Event>, UpstreamFault> {
+async fn next_event(source: &mut Option<EventSource>) -> Result<Option<Arrived>, UpstreamFault> {
     match source {
         Some(source) => source.next().await,
         None => std::future::pending().await,
