@@ -4,10 +4,12 @@
 //! out, what the server asks inside a result is judged, and modern results are marked private.
 
 use std::collections::HashSet;
+use std::sync::Arc;
 
 use portcullis_json::{Object, Value};
 use portcullis_mcp::list::{self, ListKind};
 use portcullis_mcp::result::{self, ResultKind};
+use portcullis_mcp::tool::ToolDefinition;
 use portcullis_mcp::{Era, ErrorObject, LegacyRevision, Outcome, Subject};
 use portcullis_policy::{self as policy, Detectors, Effect, ServerRequest};
 
@@ -17,9 +19,25 @@ use crate::catalogue;
 use crate::decide::{allows, ask, denial};
 use crate::gateway::Gateway;
 use crate::methods::{Handling, handling};
+use crate::pins::{self, Sighting};
 use crate::question::as_object_mut;
 use crate::sessions::Call;
 use crate::stop::{Stop, UpstreamFault};
+
+/// What must be known before an answer can be cut: the pins of the tools in it.
+pub(crate) async fn prepare(
+    gateway: &Arc<Gateway>,
+    caller: &Caller,
+    call: &Call,
+    outcome: &Outcome,
+) -> Result<(), Stop> {
+    match outcome {
+        Outcome::Result(result) if call.subject == Subject::ToolList => {
+            catalogue::meet(gateway, &caller.server, result).await
+        }
+        _ => Ok(()),
+    }
+}
 
 /// The answer to `call` as its caller may see it.
 pub(crate) fn outcome(
@@ -121,7 +139,7 @@ fn filter_list(
     result: &mut Object,
 ) -> Result<(), Stop> {
     if kind == ListKind::Tools {
-        caller.server.catalogue.learn(&caller.server, result, &gateway.settings);
+        caller.server.catalogue.learn(gateway, &caller.server, result);
     }
     let mut shown = HashSet::new();
     let filtered = list::filter(result, kind, |listed| {
@@ -130,8 +148,10 @@ fn filter_list(
             ListKind::Tools => {
                 let class = caller.server.catalogue.class(name);
                 // Of two with one name the first is the one that calls are judged with.
-                catalogue::may_show(era, listed.definition)
-                    && shown.insert(name.to_owned())
+                let is_first = ToolDefinition::of(listed.definition).is_ok() && shown.insert(name.to_owned());
+                is_first
+                    && catalogue::may_show(era, listed.definition)
+                    && pins::is_pinned(gateway, caller.server.name(), &Sighting::of(name, listed.definition))
                     && allows(gateway, caller, policy::Subject::List { tool: name, class })
             }
             ListKind::Resources | ListKind::ResourceTemplates => {
