@@ -13,3 +13,4 @@ mod running;
 mod scan;
 mod serve;
 mod up;
+mod wrap;
