@@ -9,7 +9,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use portcullis_gateway::ServerSpec;
+use portcullis_gateway::{ServerSpec, TransportSpec};
 use portcullis_json::{Object, Value};
 
 use crate::agent::last_message;
@@ -27,10 +27,10 @@ pub(super) fn look(mut spec: ServerSpec) -> Result<Value, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("the system gives no threads: {error}"))?;
     runtime.block_on(async {
-        if spec.url == playground::URL {
+        if playground::is_meant(&spec) {
             let running = playground::Running::start()?;
             spec.headers = vec![running.header()];
-            spec.url = running.url;
+            spec.transport = TransportSpec::http(running.url);
         }
         let looked = tokio::time::timeout(LOOK_WAIT, converse(&spec)).await;
         looked
@@ -121,7 +121,7 @@ impl<'a> Conversation<'a> {
     async fn send(&mut self, method: &str, body: String) -> Result<Value, String> {
         let unreachable =
             |error: &dyn std::fmt::Display| format!("server `{}` cannot be reached: {error}", self.spec.name);
-        let mut request = Request::post(&self.spec.url)
+        let mut request = Request::post(self.spec.transport.url().unwrap_or_default())
             .header("content-type", "application/json")
             .header("accept", "application/json, text/event-stream")
             .header("mcp-protocol-version", &self.revision);

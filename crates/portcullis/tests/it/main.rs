@@ -11,3 +11,4 @@ mod policy_commands;
 mod running;
 mod serve;
 mod up;
+mod wrap;
