@@ -47,7 +47,8 @@ struct Local {
     is_refused_done: Look,
     /// Permitted twice in an hour.
     limited: (Call, &'static str),
-    /// Reports progress at least this often.
+    /// Reports progress at least this often. Fewer than the server sends: the TypeScript client drops what it reads
+    /// together with the answer, from the bare server too.
     progress: Option<(Call, usize)>,
     /// Would go on for a minute; given up at its first sign of progress.
     cancel: Option<Call>,
@@ -191,71 +192,74 @@ fn path_text(path: &Path) -> String {
     path.to_str().unwrap().to_owned()
 }
 
-/// Behind both fronts, with one client each; the scenarios of each.
-fn try_in(era: Era, local: impl Fn() -> Local) -> Vec<usize> {
+/// Behind each front, with one client each; so many scenarios must have run.
+fn try_in(era: Era, local: impl Fn() -> Local, scenarios: usize) {
     let sdk = |front| match (front, era) {
         (Front::Wrap, Era::Legacy) | (Front::Serve, Era::Modern) => Sdk::TypeScript,
         (Front::Serve, Era::Legacy) | (Front::Wrap, Era::Modern) => Sdk::Python,
     };
-    FRONTS.into_iter().map(|front| local().connect(front, sdk(front), era).play()).collect()
+    for front in FRONTS {
+        let stage = local().connect(front, sdk(front), era);
+        assert_eq!(stage.play(), scenarios, "{front:?}");
+    }
 }
 
 #[test]
 fn server_everything() {
-    assert_eq!(try_in(Era::Legacy, servers::everything), [7, 7]);
+    try_in(Era::Legacy, servers::everything, 7);
 }
 
 #[test]
 fn server_filesystem() {
-    assert_eq!(try_in(Era::Legacy, servers::filesystem), [4, 4]);
+    try_in(Era::Legacy, servers::filesystem, 4);
 }
 
 #[test]
 fn server_memory() {
-    assert_eq!(try_in(Era::Legacy, servers::memory), [4, 4]);
+    try_in(Era::Legacy, servers::memory, 4);
 }
 
 #[test]
 fn mcp_server_git_with_sessions() {
-    assert_eq!(try_in(Era::Legacy, servers::git), [4, 4]);
+    try_in(Era::Legacy, servers::git, 4);
 }
 
 #[test]
 fn mcp_server_git_without_sessions() {
-    assert_eq!(try_in(Era::Modern, servers::git), [4, 4]);
+    try_in(Era::Modern, servers::git, 4);
 }
 
 #[test]
 fn mcp_server_time_with_sessions() {
-    assert_eq!(try_in(Era::Legacy, servers::time), [4, 4]);
+    try_in(Era::Legacy, servers::time, 4);
 }
 
 #[test]
 fn mcp_server_time_without_sessions() {
-    assert_eq!(try_in(Era::Modern, servers::time), [4, 4]);
+    try_in(Era::Modern, servers::time, 4);
 }
 
 #[test]
 fn mcp_server_sqlite() {
-    assert_eq!(try_in(Era::Legacy, servers::sqlite), [4, 4]);
+    try_in(Era::Legacy, servers::sqlite, 4);
 }
 
 #[test]
 fn pharo_interop_mcp_with_sessions() {
-    assert_eq!(try_in(Era::Legacy, servers::pharo), [6, 6]);
+    try_in(Era::Legacy, servers::pharo, 6);
 }
 
 #[test]
 fn pharo_interop_mcp_without_sessions() {
-    assert_eq!(try_in(Era::Modern, servers::pharo), [6, 6]);
+    try_in(Era::Modern, servers::pharo, 6);
 }
 
 #[test]
 fn a_server_of_the_python_sdk_with_sessions() {
-    assert_eq!(try_in(Era::Legacy, servers::modern), [6, 6]);
+    try_in(Era::Legacy, servers::modern, 6);
 }
 
 #[test]
 fn a_server_of_the_python_sdk_without_sessions() {
-    assert_eq!(try_in(Era::Modern, servers::modern), [6, 6]);
+    try_in(Era::Modern, servers::modern, 6);
 }

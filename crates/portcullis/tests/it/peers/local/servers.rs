@@ -89,7 +89,7 @@ pub(super) fn everything() -> Local {
         (call("echo", json!({"message": "my password"})), "/tools/echo/deny_if/0"),
         (call("get-sum", json!({"a": 2, "b": 3})), "/tools/get-sum/limits/0"),
     );
-    local.progress = Some((call(slow, json!({"duration": 0.3, "steps": 3})), 3));
+    local.progress = Some((call(slow, json!({"duration": 1.5, "steps": 3})), 1));
     local.cancel = Some(call(slow, json!({"duration": 60, "steps": 300})));
     local.sampling = Some(call("trigger-sampling-request", json!({"prompt": "a riddle"})));
     local
@@ -273,7 +273,7 @@ pub(super) fn modern() -> Local {
         (call("pay", json!({"amount": 101})), "/tools/pay/require/0"),
         (call("add", json!({"a": 1, "b": 2})), "/tools/add/limits/0"),
     );
-    local.progress = Some((call("count", json!({"steps": 3})), 3));
+    local.progress = Some((call("count", json!({"steps": 3})), 1));
     local.cancel = Some(call("wait", json!({})));
     let [first, second, third] = [journal(), journal(), journal()];
     Local {
