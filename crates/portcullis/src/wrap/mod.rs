@@ -12,6 +12,7 @@ mod state;
 
 use std::io;
 use std::path::PathBuf;
+use std::pin::pin;
 use std::sync::Arc;
 
 use clap::{Args, ValueEnum};
@@ -125,14 +126,20 @@ async fn serve(plan: Plan) -> Result<PipeEnd, String> {
     let (input, output) = (pipes::input()?, pipes::output()?);
     let state = SharedState::open(&plan.data_dir, &plan.label)?;
     let gateway = Arc::new(Gateway::new(plan.settings(), state.for_gateway()?, plan.snapshot(None)?));
-    let ended = match judged(&plan, &gateway).await {
-        Ok(()) => {
+    let mut stop = pin!(stop);
+    let is_ready = tokio::select! {
+        found = judged(&plan, &gateway) => found.map(|()| true),
+        () = &mut stop => Ok(false),
+    };
+    let ended = match is_ready {
+        Ok(true) => {
             let client = PipeClient { grant: plan.grant_id(), server: plan.server_name() };
             let keeping = state.keep_counters();
             let ended = serve_pipe(gateway.clone(), client, input, output, stop).await;
             keeping.abort();
             Ok(ended)
         }
+        Ok(false) => Ok(PipeEnd::Stopped),
         Err(message) => Err(message),
     };
     gateway.end_processes().await;

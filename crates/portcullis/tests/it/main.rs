@@ -9,6 +9,7 @@ mod peers;
 mod policy_check;
 mod policy_commands;
 mod running;
+mod scan;
 mod serve;
 mod up;
 mod wrap;

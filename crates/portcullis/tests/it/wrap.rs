@@ -162,8 +162,7 @@ fn a_server_has_the_recommended_policy_of_its_first_start() {
 #[test]
 fn the_server_gets_the_environment_that_the_client_gave() {
     let place = place();
-    let options = ["--policy", "limited.json", "--env", "GIVEN=here", "--cwd", "data"];
-    let mut client = Client::start(&place, &options[..4]);
+    let mut client = Client::start(&place, &["--policy", "limited.json", "--env", "GIVEN=a-value"]);
     let found = client.environment();
     let variable = |name: &str| found.get("env").and_then(|env| env.get(name)).and_then(Value::as_str);
     assert!(variable("PATH").is_some() && variable("API_KEY").is_some() && variable("GIVEN").is_some());
