@@ -35,6 +35,7 @@ mod listed;
 mod metrics;
 mod once;
 mod own;
+mod pins;
 mod probe;
 mod process;
 mod room;

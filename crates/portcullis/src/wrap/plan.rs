@@ -14,8 +14,10 @@ use portcullis_state::grants::{Grant, GrantTable, LABEL_CHARACTERS_MAX, TableEnt
 use super::{Profile, Wrap, environment};
 use crate::config::resolve_secret;
 
-/// Digits of an identity.
-const IDENTITY_DIGITS: usize = 12;
+/// Digits of a name that tell one command from another.
+const NAME_DIGITS: usize = 12;
+/// Characters of a name that come from the label.
+const NAME_LABEL_CHARACTERS_MAX: usize = 64;
 
 /// What is wrapped, under which policy, and where its state is.
 pub(super) struct Plan {
@@ -57,25 +59,21 @@ impl Plan {
         Ok(Plan { label, data_dir, policy, reached })
     }
 
-    /// The same for the same server under the same label, whatever its secrets are.
-    pub(super) fn identity(&self) -> String {
+    /// What the server is called in the log, in pins and in file names: the same for the same command under
+    /// the same label, whatever its secrets are, and another one for any other.
+    pub(super) fn server_name(&self) -> String {
         let mut words = vec![Value::from(self.label.as_str())];
         match &self.reached {
             Reached::Command { command, .. } => words.extend(command.iter().map(|word| word.as_str().into())),
             Reached::Url { url, .. } => words.extend(["url".into(), url.as_str().into()]),
         }
-        let digits: String = digest(&Value::Array(words)).iter().map(|byte| format!("{byte:02x}")).collect();
-        format!("{}-{}", self.server_name(), digits.get(..IDENTITY_DIGITS).unwrap_or_default())
-    }
-
-    /// The label, as a name for files and for the log.
-    pub(super) fn server_name(&self) -> String {
         let plain = |character: char| match character {
             'a'..='z' | 'A'..='Z' | '0'..='9' | '_' | '.' | '-' => character,
             _ => '_',
         };
-        let name: String = self.label.chars().map(plain).collect();
-        if name.chars().all(|character| character == '.') { "server".to_owned() } else { name }
+        let name: String = self.label.chars().map(plain).take(NAME_LABEL_CHARACTERS_MAX).collect();
+        let digits: String = digest(&Value::Array(words)).iter().map(|byte| format!("{byte:02x}")).collect();
+        format!("{name}-{}", digits.get(..NAME_DIGITS).unwrap_or_default())
     }
 
     /// The id of the one grant.
@@ -195,8 +193,8 @@ mod tests {
     }
 
     #[test]
-    fn an_identity_is_label_and_command() {
-        let identity = |label, command: &[&str]| plan(label, command).identity();
+    fn a_server_is_known_by_label_and_command() {
+        let identity = |label, command: &[&str]| plan(label, command).server_name();
         assert_eq!(identity("a", &["x", "y"]), identity("a", &["x", "y"]));
         assert_ne!(identity("a", &["x", "y"]), identity("b", &["x", "y"]));
         assert_ne!(identity("a", &["x", "y"]), identity("a", &["x y"]));

@@ -26,14 +26,14 @@ pub(super) async fn find(plan: &Plan, gateway: &Arc<Gateway>) -> Result<ActivePo
     match &plan.policy {
         PolicySource::File(file) => {
             let name = file.file_stem().map(|stem| stem.to_string_lossy().into_owned());
-            compile(&name.unwrap_or_else(|| plan.identity()), &crate::files::read(file)?, file)
+            compile(&name.unwrap_or_else(|| plan.server_name()), &crate::files::read(file)?, file)
         }
         PolicySource::Profile(profile) => of_profile(plan, *profile, gateway).await,
     }
 }
 
 async fn of_profile(plan: &Plan, profile: Profile, gateway: &Arc<Gateway>) -> Result<ActivePolicy, String> {
-    let name = plan.identity();
+    let name = plan.server_name();
     let directory = plan.data_dir.join(KEPT);
     let path = directory.join(format!("{name}.{}.json", profile.in_catalogue().name()));
     if !path.exists() {

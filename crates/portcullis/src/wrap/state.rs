@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use portcullis_gateway::{Ledger, State};
 use portcullis_state::log::{Action, DecisionLog, Entry, Event, LogOptions};
+use portcullis_state::pins::Pins;
 use portcullis_state::{DataDirectory, StateFault, SteadyClock};
 use tokio::task::JoinHandle;
 
@@ -43,6 +44,7 @@ impl SharedState {
         Ok(State {
             log: self.log.clone(),
             ledger: self.ledger.clone(),
+            pins: Arc::new(Pins::open(&self.directory).map_err(text)?),
             digest_key: self.directory.digest_key().map_err(text)?,
             clock: Arc::new(move || clock.now()),
         })
