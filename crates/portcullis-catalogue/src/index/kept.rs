@@ -35,18 +35,21 @@ impl Index {
         at: i64,
     ) -> Result<bool, IndexFault> {
         let text = compact(&Value::from(published.to_vec()));
-        let last: Option<(Option<String>, String)> = self
+        let last: Option<(i64, Option<String>, String)> = self
             .connection
             .prepare_cached(
-                "SELECT version, definitions FROM kept WHERE server = ?1 ORDER BY at DESC LIMIT 1",
+                "SELECT at, version, definitions FROM kept WHERE server = ?1 ORDER BY at DESC LIMIT 1",
             )?
-            .query_row([server], |row| Ok((row.get(0)?, row.get(1)?)))
+            .query_row([server], |row| Ok((row.get(0)?, row.get(1)?, row.get(2)?)))
             .optional()?;
-        let is_known = last.is_some_and(|(known, kept)| known.as_deref() == version && kept == text);
+        let is_known =
+            last.as_ref().is_some_and(|(_, known, kept)| known.as_deref() == version && *kept == text);
         if is_known || text.len() > KEPT_BYTES_MAX {
             return Ok(false);
         }
-        let insert = "INSERT OR REPLACE INTO kept(server, at, version, definitions) VALUES(?1, ?2, ?3, ?4)";
+        // Two lists of one second, or a clock that went back, must not replace one another.
+        let at = last.map_or(at, |(last, ..)| at.max(last + 1));
+        let insert = "INSERT INTO kept(server, at, version, definitions) VALUES(?1, ?2, ?3, ?4)";
         self.connection.execute(insert, params![server, at, version, text])?;
         let most = i64::try_from(KEPT_MAX).unwrap_or(i64::MAX);
         self.connection.execute(

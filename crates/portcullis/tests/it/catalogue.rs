@@ -65,7 +65,7 @@ fn what_ships_is_there_without_a_directory_and_reading_makes_none() {
     assert!(shown.contains("The index keeps no descriptions"), "{shown}");
     for form in ["--json", "--markdown", "--html"] {
         assert!(good(&place, &["show", server, tool, form]).contains("policy"), "{form}");
-        assert!(good(&place, &["show", server, form]).contains("policy"), "{form}");
+        assert!(good(&place, &["show", server, form]).to_lowercase().contains("polic"), "{form}");
     }
     assert!(!place.path("data").exists());
 }
@@ -201,8 +201,6 @@ fn two_versions_are_compared_by_their_names() {
     place.file("one.json", scan("1.0.0", r#"[{"name":"list_doors"}]"#));
     place.file("two.json", scan("2.0.0", r#"[{"name":"list_doors"},{"name":"delete_door"}]"#));
     good(&place, &["import", "one.json"]);
-    // Lists are told apart by the second.
-    std::thread::sleep(std::time::Duration::from_millis(1_100));
     good(&place, &["import", "two.json"]);
     let ran = run(&place, &["diff", "doors", "--from", "1.0.0", "--to", "2.0.0", "--json"]);
     assert_eq!(ran.code, 1, "{}", ran.error);
