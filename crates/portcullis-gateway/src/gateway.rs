@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -18,7 +19,9 @@ use portcullis_state::grants::GrantTable;
 use portcullis_state::log::{DecisionLog, Entry, Refusals, Strangers};
 use tokio::sync::watch;
 
+use crate::duplex::Pool;
 use crate::metrics::Metrics;
+use crate::process::OutputLine;
 use crate::room::{InFlight, Streams};
 use crate::server::Server;
 use crate::sessions::Sessions;
@@ -29,6 +32,9 @@ use crate::{Ledger, Settings, Snapshot};
 
 /// Where the time comes from.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
+
+/// How long killed programs may take to be gone, and what they wrote to be read.
+const KILLED_WAIT: Duration = Duration::from_secs(7);
 
 /// What the gateway writes to, and what it reads the time from.
 pub struct State {
@@ -140,6 +146,28 @@ impl Gateway {
     /// What `/metrics` shows.
     pub fn metrics(&self) -> String {
         self.metrics.text(self)
+    }
+
+    /// What the programs of a server wrote to standard error lately; none if there is no such server.
+    pub fn output_of(&self, server: &str) -> Option<Vec<OutputLine>> {
+        self.live().server(server).map(|server| server.output.lines())
+    }
+
+    /// Ends every process of every server, and waits until they are gone or time is up. For stopping.
+    pub async fn end_processes(&self) {
+        let live = self.live();
+        let pools = live.servers.values().filter_map(|server| server.pool.as_ref());
+        let connections: Vec<_> = pools.flat_map(Pool::connections).collect();
+        connections.iter().for_each(|connection| connection.end());
+        let all_over = async {
+            for connection in &connections {
+                connection.is_over().await;
+            }
+        };
+        let patience = milliseconds(self.settings.process_stop_grace_ms) * 2 + KILLED_WAIT;
+        if tokio::time::timeout(patience, all_over).await.is_err() {
+            tracing::warn!("programs were still running when the time to end them was over");
+        }
     }
 
     /// Writes what is only in memory to the log; `serve` does so when it stops.

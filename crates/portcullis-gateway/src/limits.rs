@@ -166,7 +166,7 @@ mod tests {
         let entry = TableEntry { token: TokenHash::of("token"), valid_until: None, grant };
         let server = ServerSpec {
             name: "s".into(),
-            url: "http://127.0.0.1:1/".into(),
+            transport: crate::TransportSpec::http("http://127.0.0.1:1/"),
             headers: Vec::new(),
             classes: BTreeMap::new(),
             era: EraSetting::Modern,
