@@ -47,7 +47,8 @@ impl Layers {
                 };
                 page.after = last.id;
                 for hit in &hits {
-                    if !(is_shipped && self.is_known_here(&hit.server)?) && !more(hit) {
+                    let is_hidden = is_shipped && self.is_known_here(&hit.server)?;
+                    if !is_hidden && !more(hit) {
                         return Ok(());
                     }
                 }

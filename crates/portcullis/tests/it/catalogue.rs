@@ -37,7 +37,7 @@ fn number(value: &Value, key: &str) -> i64 {
 
 fn imported(place: &Place, arguments: &[&str]) -> Value {
     let answer = json(&good(place, &[&["import", "--json"], arguments].concat()));
-    answer.get("imported").and_then(Value::as_array).unwrap()[0].clone()
+    answer.get("imported").and_then(Value::as_array).unwrap().first().unwrap().clone()
 }
 
 fn doors() -> Place {
