@@ -20,6 +20,7 @@ mod hostile;
 mod legacy;
 mod lists;
 mod local_servers;
+mod pins;
 mod records;
 mod revokes;
 mod streams;

@@ -146,13 +146,14 @@ pub(crate) fn stored_spec(store: &Store, server: &Server) -> Result<Option<Serve
         name: server.name.clone(),
         transport: TransportSpec::http(url.clone()),
         headers: store.resolve_headers(server).map_err(text)?,
-        classes: classes(server),
+        classes: class_overrides(server),
         era: EraSetting::Auto,
         answer_timeout_ms: None,
     }))
 }
 
-fn classes(server: &Server) -> BTreeMap<String, Class> {
+/// The classes that an administrator set for a server of the store.
+pub(crate) fn class_overrides(server: &Server) -> BTreeMap<String, Class> {
     let class = |(tool, class): (&String, &portcullis_state::log::RiskClass)| {
         Class::from_name(class.as_str()).map(|class| (tool.clone(), class))
     };

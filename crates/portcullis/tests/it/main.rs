@@ -7,6 +7,7 @@ mod command;
 mod commands;
 mod documents;
 mod peers;
+mod pins;
 mod policy_check;
 mod policy_commands;
 mod running;
