@@ -89,7 +89,7 @@ async fn exchange(
     let in_session = outgoing.place.session.is_some();
     let expected = expected_id(&outgoing.kind);
     let request = build(server, outgoing)?;
-    let answered = timeout_at(deadline, gateway.upstream.request(request)).await;
+    let answered = timeout_at(deadline, gateway.upstream(server).request(request)).await;
     let answer = answered.map_err(|_| UpstreamFault::TimedOut)?.map_err(|error| {
         // The address of the server and the cause are for the operator alone.
         tracing::warn!(server = server.name(), %error, "a request failed");

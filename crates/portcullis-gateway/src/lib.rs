@@ -23,6 +23,7 @@ mod relay;
 mod respond;
 
 // What they share.
+mod addresses;
 mod body;
 mod catalogue;
 mod events;
@@ -44,6 +45,7 @@ mod stop;
 mod tasks;
 mod tool;
 
+pub use addresses::{Reach, Resolver, check_url as check_address};
 pub use gateway::{Clock, Gateway, State};
 pub use ledger::{Ledger, LedgerFault};
 pub use listener::serve;

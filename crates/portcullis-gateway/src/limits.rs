@@ -130,6 +130,7 @@ mod tests {
             classes: BTreeMap::new(),
             era: EraSetting::Modern,
             answer_timeout_ms: None,
+            allow_private: false,
         };
         let policy = Policy::parse(ONCE.as_bytes()).unwrap();
         let policy = ActivePolicy { name: "p".into(), version: 1, hash: [0; 32], policy };

@@ -21,6 +21,7 @@ mod lists;
 mod pins;
 mod records;
 mod revokes;
+mod ssrf;
 mod streams;
 mod tasks;
 mod tls;

@@ -125,3 +125,45 @@ async fn a_grant_that_is_revoked_while_its_stream_is_being_opened_gets_none() {
     let answer = client.send(Method::POST, &call_body("echo", r#"{"text":"x"}"#)).await;
     assert_eq!(answer.status(), 401);
 }
+
+/// Waits until the server was told that a session has ended.
+async fn told_the_server(rig: &Rig) -> crate::fake_server::Received {
+    let ended = || {
+        let received = rig.server.received.lock().unwrap();
+        received.iter().find(|received| received.verb == Method::DELETE).cloned()
+    };
+    let wait = async {
+        loop {
+            if let Some(received) = ended() {
+                return received;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), wait).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_server_is_told_that_a_session_of_a_revoked_grant_has_ended() {
+    let rig = Rig::legacy(OPEN).await;
+    rig.client.initialize().await;
+    rig.gateway.replace(Snapshot::compile(Vec::new(), Vec::new(), GrantTable::default()).unwrap());
+    assert_eq!(told_the_server(&rig).await.header("mcp-session-id"), "the-one-session");
+}
+
+#[tokio::test]
+async fn a_server_is_told_that_a_session_idled_out() {
+    let settings = Settings { session_idle_timeout_ms: 1, ..Settings::default() };
+    let rig = Rig::start(OPEN, false, script(|_| None), settings).await;
+    assert_eq!(rig.client.post(crate::client::INITIALIZE).await.status, 200);
+    assert_eq!(told_the_server(&rig).await.header("mcp-session-id"), "the-one-session");
+}
+
+#[tokio::test]
+async fn servers_are_told_when_the_gateway_stops() {
+    let mut rig = Rig::legacy(OPEN).await;
+    rig.client.initialize().await;
+    rig.stop.take().unwrap().send(()).unwrap();
+    (&mut rig.served).await.unwrap().unwrap();
+    assert_eq!(told_the_server(&rig).await.header("mcp-session-id"), "the-one-session");
+}

@@ -35,6 +35,8 @@ pub struct Server {
     pub headers: Vec<Header>,
     /// Classes of tools, set by hand.
     pub classes: BTreeMap<String, RiskClass>,
+    /// Its name may lead into a private network.
+    pub allow_private: bool,
     /// When it was added.
     pub created: Timestamp,
 }
@@ -90,6 +92,8 @@ pub struct NewServer {
     pub headers: Vec<(String, HeaderInput)>,
     /// Classes of tools, set by hand.
     pub classes: BTreeMap<String, RiskClass>,
+    /// Its name may lead into a private network.
+    pub allow_private: bool,
 }
 
 impl HeaderSource {
@@ -122,7 +126,7 @@ impl Store {
         let change = self.connection.transaction()?;
         change.execute(
             "INSERT INTO servers (name, transport, created) VALUES (?1, ?2, ?3)",
-            params![new.name, transport_text(&new.transport), stored_time(now)],
+            params![new.name, transport_text(&new.transport, new.allow_private), stored_time(now)],
         )?;
         for (header, input) in &new.headers {
             insert_header(&change, &self.sealing, &new.name, header, input)?;
@@ -252,21 +256,30 @@ fn server_row(row: &Row<'_>) -> rusqlite::Result<Server> {
     Ok(Server {
         name: row.get("name")?,
         transport: transport_from(&transport),
+        allow_private: allows_private(&transport),
         headers: Vec::new(),
         classes: BTreeMap::new(),
         created: time(row, "created")?,
     })
 }
 
-fn transport_text(transport: &Transport) -> String {
-    let fields = match transport {
+fn transport_text(transport: &Transport, allow_private: bool) -> String {
+    let mut fields = match transport {
         Transport::Url(url) => Object::new().with("url", url.as_str()),
         Transport::Command(words) => {
             let words: Vec<Value> = words.iter().map(|word| word.as_str().into()).collect();
             Object::new().with("command", words)
         }
     };
+    if allow_private {
+        fields.insert("allow_private", true.into());
+    }
     Value::from(fields).to_string()
+}
+
+fn allows_private(transport: &str) -> bool {
+    let fields = parse(transport.as_bytes(), &Limits::document()).unwrap_or(Value::Null);
+    fields.get("allow_private").and_then(Value::as_bool).unwrap_or(false)
 }
 
 fn transport_from(text: &str) -> Transport {

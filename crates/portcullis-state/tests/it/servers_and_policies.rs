@@ -16,6 +16,7 @@ fn server(name: &str, headers: Vec<(&str, HeaderInput)>) -> NewServer {
         transport: Transport::Url("http://127.0.0.1:9001/mcp".to_owned()),
         headers: headers.into_iter().map(|(name, input)| (name.to_owned(), input)).collect(),
         classes: BTreeMap::from([("eval".to_owned(), RiskClass::Execute)]),
+        allow_private: true,
     }
 }
 

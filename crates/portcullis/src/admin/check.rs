@@ -9,7 +9,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
-use portcullis_gateway::ServerSpec;
+use portcullis_gateway::{Reach, Resolver, ServerSpec, check_address};
 use portcullis_json::{Object, Value};
 
 use crate::agent::last_message;
@@ -55,20 +55,25 @@ async fn converse(spec: &ServerSpec) -> Result<Value, String> {
 /// One client of one server, in one era.
 struct Conversation<'a> {
     spec: &'a ServerSpec,
-    client: Client<HttpsConnector<HttpConnector>, Full<Bytes>>,
+    client: Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>,
     revision: String,
     session: Option<String>,
 }
 
 impl<'a> Conversation<'a> {
     fn new(spec: &'a ServerSpec) -> Result<Conversation<'a>, String> {
+        // As the gateway does: a name that leads into a private network is not followed.
+        let reach = Reach::allowing_private(spec.allow_private);
+        check_address(&spec.url, reach)?;
+        let mut http = HttpConnector::new_with_resolver(Resolver(reach));
+        http.enforce_http(false);
         let provider = rustls::crypto::ring::default_provider();
         let connector = HttpsConnectorBuilder::new()
             .with_provider_and_webpki_roots(provider)
             .map_err(|error| format!("TLS cannot be set up: {error}"))?
             .https_or_http()
             .enable_http1()
-            .build();
+            .wrap_connector(http);
         let client = Client::builder(TokioExecutor::new()).build(connector);
         Ok(Conversation { spec, client, revision: "2026-07-28".to_owned(), session: None })
     }

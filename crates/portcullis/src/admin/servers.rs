@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use portcullis_gateway::Snapshot;
+use portcullis_gateway::{Reach, Snapshot, check_address};
 use portcullis_json::{Object, Value};
 use portcullis_state::grants::GrantTable;
 use portcullis_state::log::{Action, Event, RiskClass};
@@ -20,6 +20,8 @@ pub(super) fn add(
     arguments: &Arguments<'_>,
 ) -> Result<Value, String> {
     let (name, url) = (arguments.text("name")?, arguments.text("url")?);
+    let allow_private = arguments.is_set("allow_private");
+    check_address(url, Reach::allowing_private(allow_private))?;
     if declared(administration, name).is_some() {
         return Err(in_file(name));
     }
@@ -31,6 +33,7 @@ pub(super) fn add(
             .map(|(header, value)| (header.to_owned(), HeaderInput::parse(Secret::from(value))))
             .collect(),
         classes: classes(url, arguments)?,
+        allow_private,
     };
     let server = administration.store.add_server(&new, administration.now).map_err(text)?;
     if let Err(message) = try_out(administration, &server) {
@@ -140,6 +143,7 @@ fn described(server: &Server) -> Value {
     address
         .with("headers", headers)
         .with("classes", object(classes))
+        .with("allow_private", server.allow_private)
         .with("created", time(Some(server.created)))
         .with("kept_in", "store")
         .into()
@@ -156,6 +160,7 @@ fn described_from_file(server: &DeclaredServer) -> Value {
         .with("url", server.url.as_str())
         .with("headers", headers)
         .with("classes", object(classes))
+        .with("allow_private", server.allow_private)
         .with("created", Value::Null)
         .with("kept_in", "file")
         .into()

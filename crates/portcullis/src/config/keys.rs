@@ -60,6 +60,11 @@ pub(crate) const SERVER: &[Key] = &[
         "number",
         "How long it may stay silent during a call. Default: as in `settings`.",
     ),
+    key(
+        "allow_private",
+        "boolean",
+        "The name in `url` may lead to a private or loopback address. An address written out always may.",
+    ),
 ];
 
 /// Under `[[policies]]`.

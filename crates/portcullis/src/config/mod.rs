@@ -62,6 +62,7 @@ pub(crate) struct DeclaredServer {
     pub(crate) classes: BTreeMap<String, Class>,
     pub(crate) era: EraSetting,
     pub(crate) answer_timeout_ms: Option<u64>,
+    pub(crate) allow_private: bool,
 }
 
 impl DeclaredServer {
@@ -75,6 +76,7 @@ impl DeclaredServer {
             classes: self.classes.clone(),
             era: self.era,
             answer_timeout_ms: self.answer_timeout_ms,
+            allow_private: self.allow_private,
         }
     }
 }

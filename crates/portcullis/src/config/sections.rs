@@ -42,6 +42,7 @@ fn server(section: &Section<'_>) -> Result<DeclaredServer, ConfigFault> {
             _ => EraSetting::Auto,
         },
         answer_timeout_ms: section.whole("answer_timeout_ms", 1)?,
+        allow_private: section.boolean("allow_private")?.unwrap_or(false),
     };
     check_server(section, &server)?;
     Ok(server)

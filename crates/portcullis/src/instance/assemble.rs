@@ -149,6 +149,7 @@ pub(crate) fn stored_spec(store: &Store, server: &Server) -> Result<Option<Serve
         classes: class_overrides(server),
         era: EraSetting::Auto,
         answer_timeout_ms: None,
+        allow_private: server.allow_private,
     }))
 }
 

@@ -24,6 +24,9 @@ pub(crate) struct Add {
     /// The class of a tool, over what the catalogue's rules say: `delete_note=Destructive`.
     #[arg(long = "class", value_name = "TOOL=CLASS", value_parser = pair)]
     classes: Vec<(String, String)>,
+    /// The name in the URL may lead to a private or loopback address.
+    #[arg(long)]
+    allow_private: bool,
     #[command(flatten)]
     reached: Reached,
 }
@@ -43,7 +46,8 @@ impl Add {
             .with("name", self.name.as_str())
             .with("url", self.url.as_str())
             .with("headers", headers)
-            .with("classes", classes);
+            .with("classes", classes)
+            .with("allow_private", self.allow_private);
         let next = format!(
             "server `{0}` is added; next: `portcullis policy add NAME --server {0} FILE --activate`",
             self.name

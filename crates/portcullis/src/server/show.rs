@@ -30,7 +30,7 @@ fn shown(answer: &Value) -> Vec<String> {
     let Some(server) = answer.get("server") else {
         return Vec::new();
     };
-    let mut lines: Vec<String> = ["name", "url", "kept_in", "created"]
+    let mut lines: Vec<String> = ["name", "url", "kept_in", "created", "allow_private"]
         .iter()
         .map(|key| format!("{key}: {}", field(server, key)))
         .collect();
