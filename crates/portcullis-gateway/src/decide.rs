@@ -141,7 +141,7 @@ fn refusal(asked: &Asked, verdict: &Verdict) -> Refusal {
     }
 }
 
-/// Whatever the policy says, shadow mode included: nobody has accepted what the tool is now.
+/// INVARIANT: pinned is shown. Whatever the policy says, shadow mode included: nobody has accepted what the tool is now.
 fn changed_tool() -> Denial {
     Denial {
         rule: Arc::from("(tool changed)"),

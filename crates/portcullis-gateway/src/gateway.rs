@@ -22,8 +22,10 @@ use tokio::sync::{Semaphore, watch};
 
 use crate::addresses::{Reach, Resolver};
 use crate::catalogue;
+use crate::duplex::Pool;
 use crate::metrics::Metrics;
 use crate::own;
+use crate::process::OutputLine;
 use crate::room::{InFlight, Streams};
 use crate::server::Server;
 use crate::sessions::Sessions;
@@ -39,6 +41,8 @@ pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 const ENDINGS_MAX: usize = 8;
 /// How long servers are waited for when the gateway stops.
 const LAST_ENDINGS_WAIT: Duration = Duration::from_secs(2);
+/// How long killed programs may take to be gone, and what they wrote to be read.
+const KILLED_WAIT: Duration = Duration::from_secs(7);
 
 /// What the gateway writes to, and what it reads the time from.
 pub struct State {
@@ -168,6 +172,28 @@ impl Gateway {
     /// What `/metrics` shows.
     pub fn metrics(&self) -> String {
         self.metrics.text(self)
+    }
+
+    /// What the programs of a server wrote to standard error lately; none if there is no such server.
+    pub fn output_of(&self, server: &str) -> Option<Vec<OutputLine>> {
+        self.live().server(server).map(|server| server.output.lines())
+    }
+
+    /// Ends every process of every server, and waits until they are gone or time is up. For stopping.
+    pub async fn end_processes(&self) {
+        let live = self.live();
+        let pools = live.servers.values().filter_map(|server| server.pool.as_ref());
+        let connections: Vec<_> = pools.flat_map(Pool::connections).collect();
+        connections.iter().for_each(|connection| connection.end());
+        let all_over = async {
+            for connection in &connections {
+                connection.is_over().await;
+            }
+        };
+        let patience = milliseconds(self.settings.process_stop_grace_ms) * 2 + KILLED_WAIT;
+        if tokio::time::timeout(patience, all_over).await.is_err() {
+            tracing::warn!("programs were still running when the time to end them was over");
+        }
     }
 
     /// Writes what is only in memory to the log; `serve` does so when it stops.

@@ -80,6 +80,7 @@ pub async fn serve(
     drop(door);
     drain(&gateway, &connections).await;
     gateway.end_all_sessions().await;
+    gateway.end_processes().await;
     gateway.flush();
     Ok(())
 }

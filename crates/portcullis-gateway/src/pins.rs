@@ -35,6 +35,8 @@ impl<'a> Sighting<'a> {
     }
 }
 
+/// INVARIANT: pinned is shown.
+///
 /// Whether agents may see this definition under this name. Asks memory only.
 pub(crate) fn is_pinned(gateway: &Gateway, server: &str, seen: &Sighting<'_>) -> bool {
     gateway.state.pins.pinned(server, seen.name) == Some(seen.fingerprint)

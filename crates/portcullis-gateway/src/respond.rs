@@ -75,19 +75,23 @@ pub(crate) fn page(healthy: bool, text: String) -> Response<Body> {
 
 /// The response to an exchange that was stopped.
 pub(crate) fn stop(stop: &Stop, trail: &Trail) -> Response<Body> {
+    let mut response = with_body(status(stop, trail.era), JSON, stop_message(stop, trail));
+    add_headers(stop, &mut response);
+    response
+}
+
+/// The message that says why an exchange was stopped.
+pub(crate) fn stop_message(stop: &Stop, trail: &Trail) -> String {
     if let (Stop::Refused(Refusal::Denied(denial)), true, Some(id), Some(era)) =
         (stop, trail.is_tool_call, &trail.id, trail.era)
     {
-        return with_body(StatusCode::OK, JSON, denied_result(denial, Some(trail), id, era));
+        return denied_result(denial, Some(trail), id, era);
     }
     let mut error = error_object(stop);
     if let Stop::Refused(Refusal::Denied(denial)) = stop {
         error.data = Some(decision(denial, Some(trail)).into());
     }
-    let status = status(stop, trail.era);
-    let mut response = with_body(status, JSON, write::error(trail.id.as_ref(), error));
-    add_headers(stop, &mut response);
-    response
+    write::error(trail.id.as_ref(), error)
 }
 
 /// A stop inside a stream, as a message: there is no status left to say it with.
@@ -175,6 +179,7 @@ fn client_text(fault: &ClientFault) -> String {
         ClientFault::BodyBroken => "the body broke off",
         ClientFault::Malformed(refusal) => return refusal.public_message(),
         ClientFault::SessionMissing => "send `initialize` first, then its `Mcp-Session-Id` with each request",
+        ClientFault::NotOpened => "send `initialize` first",
         ClientFault::SessionUnknown => "the session does not exist or has ended; send `initialize` again",
         ClientFault::WrongRevisionHeader => "`MCP-Protocol-Version` does not fit the message",
         ClientFault::EraMismatch { client } => return era_text(*client),
@@ -244,6 +249,7 @@ fn client_status(fault: &ClientFault, is_modern: bool) -> StatusCode {
         ClientFault::BodyBroken
         | ClientFault::Malformed(_)
         | ClientFault::SessionMissing
+        | ClientFault::NotOpened
         | ClientFault::WrongRevisionHeader => StatusCode::BAD_REQUEST,
     }
 }

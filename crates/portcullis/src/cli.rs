@@ -11,6 +11,7 @@ use crate::log::LogCommand;
 use crate::output::Output;
 use crate::policy::PolicyCommand;
 use crate::reference::ConfigCommand;
+use crate::scan::Scan;
 use crate::serve::Serve;
 use crate::server::ServerCommand;
 use crate::up::Up;
@@ -36,6 +37,9 @@ enum Command {
     Serve(Serve),
     /// Watch an agent meet the gateway, in the terminal.
     Demo(Demo),
+    /// Say what a server's tools can do, how risky that is, and which policy to use.
+    #[command(after_long_help = exit::TABLE)]
+    Scan(Box<Scan>),
     /// Add, list, show, check and remove servers.
     #[command(subcommand, arg_required_else_help = true)]
     Server(ServerCommand),
@@ -59,6 +63,7 @@ impl Cli {
             Command::Up(command) => command.run(output),
             Command::Serve(command) => command.run(output),
             Command::Demo(command) => command.run(output),
+            Command::Scan(command) => command.run(output),
             Command::Server(command) => command.run(output),
             Command::Grant(command) => command.run(output),
             Command::Policy(command) => command.run(output),

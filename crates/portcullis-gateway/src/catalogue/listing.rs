@@ -65,8 +65,7 @@ async fn run(gateway: Arc<Gateway>, server: Arc<Server>) -> Result<Arc<Known>, S
 
 async fn list(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Pages, Stop> {
     let deadline = Instant::now() + Patience::of(&gateway.settings).whole.saturating_sub(MARGIN);
-    let eras = before(deadline, probe::eras(gateway, server)).await?;
-    if eras.modern {
+    if before(deadline, probe::lists_modern(gateway, server)).await? {
         return before(deadline, list_in(gateway, server, &Place::modern())).await;
     }
     let place = before(deadline, own::open_session(gateway, server)).await?;

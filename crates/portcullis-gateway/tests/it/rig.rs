@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use portcullis_gateway::{
-    ActivePolicy, EraSetting, Gateway, Ledger, ServerSpec, Settings, Snapshot, State, serve,
+    ActivePolicy, EraSetting, Gateway, Ledger, ServerSpec, Settings, Snapshot, State, TransportSpec, serve,
 };
 use portcullis_json::Value;
 use portcullis_policy::{Class, Policy};
@@ -74,7 +74,7 @@ pub(crate) fn spec(name: &str, url: String) -> ServerSpec {
     let classes = BTreeMap::from([("echo".to_owned(), Class::Read), ("write".to_owned(), Class::Write)]);
     ServerSpec {
         name: name.to_owned(),
-        url,
+        transport: TransportSpec::http(url),
         headers: vec![("Authorization".to_owned(), Secret::from(CREDENTIAL))],
         classes,
         era: EraSetting::Auto,

@@ -59,7 +59,7 @@ fn classes(url: &str, arguments: &Arguments<'_>) -> Result<BTreeMap<String, Risk
 /// A server that the gateway could not use would keep it from starting.
 fn try_out(administration: &Administration<'_>, server: &Server) -> Result<(), String> {
     let spec = stored_spec(administration.store, server)?;
-    let specs: Vec<_> = spec.into_iter().filter(|spec| spec.url != playground::URL).collect();
+    let specs: Vec<_> = spec.into_iter().filter(|spec| !playground::is_meant(spec)).collect();
     Snapshot::compile(specs, Vec::new(), GrantTable::default()).map(|_| ()).map_err(text)
 }
 

@@ -10,5 +10,6 @@ mod pins;
 mod policy_check;
 mod policy_commands;
 mod running;
+mod scan;
 mod serve;
 mod up;
