@@ -57,6 +57,7 @@ pub(crate) fn spec(transport: TransportSpec) -> ServerSpec {
         classes,
         era: EraSetting::Auto,
         answer_timeout_ms: None,
+        allow_private: false,
     }
 }
 
