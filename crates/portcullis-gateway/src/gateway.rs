@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -32,6 +32,7 @@ use crate::sessions::Sessions;
 use crate::settings::milliseconds;
 use crate::snapshot::ActivePolicy;
 use crate::tasks::Tasks;
+use crate::watcher::Watcher;
 use crate::{Ledger, Settings, Snapshot};
 
 /// Where the time comes from.
@@ -71,6 +72,7 @@ pub struct Gateway {
     pub(crate) metrics: Metrics,
     pub(crate) in_flight: InFlight,
     pub(crate) streams: Streams,
+    watcher: OnceLock<Watcher>,
     /// Who tells servers that a session has ended.
     endings: Arc<Semaphore>,
     live: ArcSwap<Live>,
@@ -120,6 +122,7 @@ impl Gateway {
             metrics: Metrics::default(),
             in_flight: InFlight::new(&settings),
             streams: Streams::new(&settings),
+            watcher: OnceLock::new(),
             endings: Arc::new(Semaphore::new(ENDINGS_MAX)),
             live: ArcSwap::from_pointee(Live::new(snapshot, None)),
             changes: watch::Sender::new(0),
@@ -162,6 +165,15 @@ impl Gateway {
     /// Streams look again at which tools their clients see.
     pub(crate) fn announce_tools(&self) {
         self.changes.send_modify(|change| *change += 1);
+    }
+
+    /// Tells `watcher` of every exchange from now on. Only the first one is taken.
+    pub fn watch(&self, watcher: Watcher) {
+        let _ = self.watcher.set(watcher);
+    }
+
+    pub(crate) fn watcher(&self) -> Option<&Watcher> {
+        self.watcher.get()
     }
 
     /// The configuration in force.

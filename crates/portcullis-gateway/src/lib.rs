@@ -49,6 +49,7 @@ mod stop;
 mod tasks;
 mod tool;
 mod transport;
+mod watcher;
 
 pub use addresses::{Reach, Resolver, check_url as check_address};
 pub use gateway::{Clock, Gateway, State};
@@ -59,3 +60,4 @@ pub use settings::{Settings, UPSTREAM_ANSWER_TIMEOUT_MS_CAP};
 pub use snapshot::{ActivePolicy, EraSetting, SERVERS_MAX, ServerSpec, Snapshot, SnapshotFault};
 pub use stdio_front::{PipeClient, PipeEnd, serve_pipe};
 pub use transport::{CommandSpec, EnvSpec, INHERITED_ENV, ProcessMode, TransportSpec};
+pub use watcher::{Exchange, Watcher};

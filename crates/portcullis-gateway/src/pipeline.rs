@@ -32,6 +32,7 @@ use crate::respond::{self, Answer};
 use crate::room::{Held, InFlightPermit};
 use crate::sessions::{Call, Opening};
 use crate::stop::{ClientFault, GatewayFault, Refusal, Stop, UpstreamFault};
+use crate::watcher;
 
 /// A longer event id is nobody's.
 const EVENT_ID_BYTES_MAX: usize = 1024;
@@ -49,6 +50,9 @@ pub(crate) async fn handle(
         Err(stop) => return respond::stop(&stop, &Trail::default()),
     };
     let (head, body) = request.into_parts();
+    if gateway.watcher().is_some() {
+        trail.trace_parent = question::trace_parent(&head.headers).map(str::to_owned);
+    }
     let ended = enter(gateway, server, &head, body, &mut trail).await;
     conclude(gateway, Some(peer), started, ended.as_ref().err(), &trail).await;
     match ended {
@@ -70,7 +74,9 @@ pub(crate) async fn conclude(
         Some(stop) => record_stop(gateway, peer, stop, trail).await,
     };
     let server = trail.server.as_deref().unwrap_or_default();
-    gateway.metrics.decided(server, outcome, &rule, started.elapsed());
+    let took = started.elapsed();
+    gateway.metrics.decided(server, outcome, &rule, took);
+    watcher::tell(gateway, trail, outcome, &rule, took);
 }
 
 async fn enter(

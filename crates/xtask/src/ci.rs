@@ -23,6 +23,7 @@ const STEPS: &[Step] = &[
     Step { name: "build", run: build },
     Step { name: "tidy", run: check_tidiness },
     Step { name: "tests", run: tests },
+    Step { name: "otlp", run: otlp },
     Step { name: "policy tests", run: policy_tests },
     Step { name: "fuzz targets", run: fuzz_targets },
     Step { name: "docs", run: docs },
@@ -105,6 +106,15 @@ fn tests() -> Result<()> {
         &["test", "--workspace", "--bins", "--lib", "--tests"]
     };
     process::run(&mut process::cargo(arguments))
+}
+
+/// The one feature that is off by default: it must compile without a warning, and a collector must get a span.
+fn otlp() -> Result<()> {
+    let feature = ["--workspace", "--features", "portcullis/otlp"];
+    let lints = [&["clippy"], &feature[..], &["--bins", "--", "-D", "warnings"]].concat();
+    process::run(&mut process::cargo(&lints))?;
+    let test = ["--package", "portcullis", "--test", "it", "otlp::"];
+    process::run(&mut process::cargo(&[&["test", "--features", "portcullis/otlp"], &test[..]].concat()))
 }
 
 fn policy_tests() -> Result<()> {

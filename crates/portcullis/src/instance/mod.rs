@@ -91,6 +91,12 @@ impl Instance {
         answer.and_then(|answer| refreshed.map(|()| answer))
     }
 
+    /// The data plane, for whoever watches it.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn gateway(&self) -> &Gateway {
+        &self.gateway
+    }
+
     /// Takes a new configuration in, whole or not at all.
     fn reconfigure(&self, config: Config) -> Result<(), String> {
         let mut changing = self.lock();

@@ -5,6 +5,8 @@
 mod command;
 mod commands;
 mod documents;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod peers;
 mod pins;
 mod policy_check;
