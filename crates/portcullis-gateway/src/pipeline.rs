@@ -240,6 +240,13 @@ impl Returning {
         };
         match (call.subject, reply) {
             (Subject::Initialize, reply) => self.open_session(gateway, &call, reply).await,
+            (_, reply) if self.listens_for_tools == Some(true) && lacks_the_method(&reply) => {
+                // The server has no news to give; changes of what the policy shows are ours to tell.
+                reply.close();
+                let purpose = Purpose::Listen(call, true);
+                relay::start(gateway, self.caller, self.era, purpose, None, None, self.held)
+                    .map(Answer::Stream)
+            }
             (_, Reply { payload: Payload::Stream(events), receipt, .. }) => {
                 let purpose = match self.listens_for_tools {
                     Some(tools) => Purpose::Listen(call, tools),
@@ -346,6 +353,13 @@ impl Returning {
         };
         self.message(gateway, call, outcome, Some(session.id.clone()))
     }
+}
+
+fn lacks_the_method(reply: &Reply) -> bool {
+    let Payload::Message(response) = &reply.payload else {
+        return false;
+    };
+    matches!(&response.outcome, Outcome::Error(error) if error.code == portcullis_mcp::code::METHOD_NOT_FOUND)
 }
 
 /// What a server that only speaks the modern era says to `initialize`.

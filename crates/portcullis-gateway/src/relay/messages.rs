@@ -93,7 +93,9 @@ impl Relay {
             Handling::Answer => Ok(Object::new()),
             Handling::Question(kind) => match self.may_ask(&request, kind).await {
                 Ok(our_id) => {
-                    let params = filter::clean_params(&self.caller, self.purpose.redact(), request.params);
+                    // Tasks at the client are not carried: the question is asked without one.
+                    let params = request.params.map(|params| params.without("task"));
+                    let params = filter::clean_params(&self.caller, self.purpose.redact(), params);
                     let text = write::request(&our_id, request.method.name, params);
                     return self.send_message(text, Some(event)).await.map_err(|()| End::ClientGone);
                 }
@@ -203,6 +205,18 @@ impl Relay {
             params.insert("requestId", our_id.to_value());
         }
         true
+    }
+
+    /// The first word on a subscription that the server does not know: what of it we give ourselves.
+    pub(super) async fn acknowledge(&self) -> Result<(), ()> {
+        let Purpose::Listen(call, true) = &self.purpose else {
+            return Ok(());
+        };
+        let given = Object::new().with("toolsListChanged", true);
+        let mut params = Object::new().with("notifications", given);
+        meta::set(&mut params, meta::key::SUBSCRIPTION_ID, call.client_id.to_value());
+        let text = own::notice_text("notifications/subscriptions/acknowledged", Some(params));
+        self.send_message(text, None).await
     }
 
     /// A policy change altered what this client sees.

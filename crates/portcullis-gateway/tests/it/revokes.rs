@@ -167,3 +167,25 @@ async fn servers_are_told_when_the_gateway_stops() {
     (&mut rig.served).await.unwrap().unwrap();
     assert_eq!(told_the_server(&rig).await.header("mcp-session-id"), "the-one-session");
 }
+
+#[tokio::test]
+async fn a_server_without_subscriptions_leaves_them_to_the_gateway() {
+    let play = script(|received| {
+        let error = r#"{"code":-32601,"message":"method not found"}"#;
+        (received.at("method") == "subscriptions/listen").then(|| Play::Error(error.to_owned()))
+    });
+    let rig = Rig::start(OPEN, true, play, Settings::default()).await;
+    rig.client.call("echo", r#"{"text":"x"}"#).await;
+    let client = rig.client.modern("subscriptions/listen", "");
+    let wish = r#""notifications":{"toolsListChanged":true,"resourceSubscriptions":["doc://a/b"]}"#;
+    let mut stream = client.stream(Method::POST, &body("subscriptions/listen", wish)).await;
+    let first = stream.next().await.unwrap();
+    assert_eq!(at(&first, "method"), "notifications/subscriptions/acknowledged");
+    assert_eq!(at(&first, "params|notifications"), r#"{"toolsListChanged":true}"#);
+    assert_eq!(at(&first, "params|_meta|io.modelcontextprotocol/subscriptionId"), "7");
+    rig.replace_policy(r#"{"version":"1","default":"allow","hide":["secret"]}"#, 2);
+    assert_eq!(at(&stream.next().await.unwrap(), "method"), "notifications/tools/list_changed");
+    let other = r#""notifications":{"resourceSubscriptions":["doc://a/b"]}"#;
+    let refused = client.post(&body("subscriptions/listen", other)).await;
+    assert_eq!(refused.at("error|code"), "-32601", "{}", refused.text);
+}
