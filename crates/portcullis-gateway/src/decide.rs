@@ -53,13 +53,14 @@ pub(crate) fn decide(gateway: &Gateway, mut asked: Asked, trail: &mut Trail) -> 
         About::Prompt(name) => ask(gateway, &asked.caller, Subject::Prompt(name)),
         About::Task(_) | About::Listen | About::Nothing => without_rule(&asked.caller),
     };
-    if verdict.effect == Effect::Deny {
-        return Err(refusal(&asked, &verdict).into());
-    }
     if let About::Tool(tool) = &asked.about
         && tool.withheld
+        && !matches!(&*verdict.rule, "(hidden)" | "(no policy)")
     {
         return Err(changed_tool().into());
+    }
+    if verdict.effect == Effect::Deny {
+        return Err(refusal(&asked, &verdict).into());
     }
     if let (Some(arguments), Some(request)) = (&verdict.obligations.arguments, asked.request()) {
         // INVARIANT: judged is sent. What `set` made of the arguments takes their place.
