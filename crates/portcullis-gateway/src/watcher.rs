@@ -41,6 +41,7 @@ pub type Watcher = Arc<dyn Fn(&Exchange<'_>) + Send + Sync>;
 /// Tells the watcher, if there is one.
 pub(crate) fn tell(gateway: &Gateway, trail: &Trail, outcome: &str, rule: &str, took: Duration) {
     if let Some(watcher) = gateway.watcher() {
+        let now = gateway.now();
         watcher(&Exchange {
             request: &trail.request,
             server: trail.server.as_deref(),
@@ -50,7 +51,7 @@ pub(crate) fn tell(gateway: &Gateway, trail: &Trail, outcome: &str, rule: &str, 
             outcome,
             rule,
             trace_parent: trail.trace_parent.as_deref(),
-            started: trail.started.unwrap_or_else(|| gateway.now()),
+            started: now.checked_sub(took).unwrap_or(now),
             took,
         });
     }
