@@ -24,6 +24,7 @@ mod serve;
 mod server;
 mod telemetry;
 mod up;
+mod wrap;
 
 use clap::Parser;
 

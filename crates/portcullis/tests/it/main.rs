@@ -15,3 +15,4 @@ mod running;
 mod scan;
 mod serve;
 mod up;
+mod wrap;
