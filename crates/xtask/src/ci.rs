@@ -26,8 +26,6 @@ const STEPS: &[Step] = &[
     Step { name: "policy tests", run: policy_tests },
     Step { name: "fuzz targets", run: fuzz_targets },
     Step { name: "docs", run: docs },
-    // Last: it builds the binary with another feature, and nothing after it should be built again.
-    Step { name: "otlp", run: otlp },
 ];
 
 /// The fuzz targets, which are no part of the workspace.
@@ -107,14 +105,6 @@ fn tests() -> Result<()> {
         &["test", "--workspace", "--bins", "--lib", "--tests"]
     };
     process::run(&mut process::cargo(arguments))
-}
-
-/// The one feature that is off by default: it must compile without a warning, and a collector must get a span.
-fn otlp() -> Result<()> {
-    let feature = ["--workspace", "--features", "portcullis/otlp"];
-    let lints = [&["clippy"], &feature[..], &["--all-targets", "--", "-D", "warnings"]].concat();
-    process::run(&mut process::cargo(&lints))?;
-    process::run(&mut process::cargo(&[&["test"], &feature[..], &["--test", "it", "otlp::"]].concat()))
 }
 
 fn policy_tests() -> Result<()> {
