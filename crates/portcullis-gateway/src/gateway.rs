@@ -21,6 +21,7 @@ use portcullis_state::pins::Pins;
 use tokio::sync::{Semaphore, watch};
 
 use crate::addresses::{Reach, Resolver};
+use crate::budget::Budget;
 use crate::catalogue;
 use crate::duplex::Pool;
 use crate::metrics::Metrics;
@@ -71,6 +72,7 @@ pub struct Gateway {
     pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
     pub(crate) in_flight: InFlight,
+    pub(crate) bodies: Budget,
     pub(crate) streams: Streams,
     watcher: OnceLock<Watcher>,
     /// Who tells servers that a session has ended.
@@ -121,6 +123,7 @@ impl Gateway {
             tasks: Tasks::default(),
             metrics: Metrics::default(),
             in_flight: InFlight::new(&settings),
+            bodies: Budget::new(settings.bodies_bytes_max),
             streams: Streams::new(&settings),
             watcher: OnceLock::new(),
             endings: Arc::new(Semaphore::new(ENDINGS_MAX)),

@@ -26,6 +26,7 @@ mod respond;
 // What they share.
 mod addresses;
 mod body;
+mod budget;
 mod catalogue;
 mod duplex;
 mod events;

@@ -4,6 +4,7 @@
 //! for a request of the gateway's own), and only once the log has taken the decision.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use http::{HeaderName, HeaderValue};
@@ -48,6 +49,8 @@ pub(crate) struct Trail {
     pub(crate) digest: Option<Digest>,
     /// Of the client, kept only if somebody watches.
     pub(crate) trace_parent: Option<String>,
+    /// Whether a decision about it is in the log.
+    pub(crate) recorded: AtomicBool,
 }
 
 impl Trail {
@@ -213,7 +216,9 @@ fn append(
         charges: decided.charges,
         approval: None,
     };
-    gateway.state.log.append_if(&Entry::Decision(&decision), settle)
+    let appended = gateway.state.log.append_if(&Entry::Decision(&decision), settle);
+    trail.recorded.fetch_or(appended.is_ok(), Ordering::Relaxed);
+    appended
 }
 
 /// Waits until the caller may go on; gives the record's number.
