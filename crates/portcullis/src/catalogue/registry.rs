@@ -35,7 +35,7 @@ pub(super) fn read(url: &str, progress: &mut dyn FnMut(&str)) -> Result<Registry
     let address = address(url)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("the system gives no threads: {error}"))?;
-    runtime.block_on(pages(&client()?, &address, progress))
+    runtime.block_on(pages(&client(Reach::Anywhere)?, &address, progress))
 }
 
 async fn pages(

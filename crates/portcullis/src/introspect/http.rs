@@ -31,7 +31,7 @@ pub(super) struct Endpoint {
 }
 
 /// A client for both schemes, with the roots that browsers trust.
-fn client(reach: Reach) -> Result<HttpClient, String> {
+pub(crate) fn client(reach: Reach) -> Result<HttpClient, String> {
     let mut http = HttpConnector::new_with_resolver(Resolver(reach));
     http.enforce_http(false);
     let provider = rustls::crypto::ring::default_provider();
