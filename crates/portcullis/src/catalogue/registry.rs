@@ -8,6 +8,8 @@ use hyper::{Request, StatusCode, Uri};
 use portcullis_catalogue::index::import::registry_page;
 use portcullis_catalogue::index::{ServerEntry, Skipped};
 
+use portcullis_gateway::Reach;
+
 use crate::introspect::{HttpClient, address, cause, client};
 
 /// How long one page may take.
