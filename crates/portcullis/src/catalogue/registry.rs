@@ -7,7 +7,6 @@ use hyper::body::Bytes;
 use hyper::{Request, StatusCode, Uri};
 use portcullis_catalogue::index::import::registry_page;
 use portcullis_catalogue::index::{ServerEntry, Skipped};
-
 use portcullis_gateway::Reach;
 
 use crate::introspect::{HttpClient, address, cause, client};
