@@ -10,6 +10,9 @@ use clap::ValueEnum;
 
 use crate::{process, workspace};
 
+mod catalogue;
+mod plot;
+
 const EXAMPLE: &str = "decide_once";
 const ITERATIONS_FEW: u64 = 1000;
 const ITERATIONS_MANY: u64 = 2000;
@@ -28,12 +31,15 @@ enum Subject {
     Policy,
     /// Reading JSON: `portcullis-json`
     Json,
+    /// The index of 50,000 servers: import, search, memory and disk as it grows
+    Catalogue,
 }
 
 /// Runs the benchmarks of one crate; for policies also counts instructions.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match arguments.subject {
         Subject::Json => run_benches("portcullis-json"),
+        Subject::Catalogue => catalogue::run(),
         Subject::Policy => {
             run_benches("portcullis-policy")?;
             print_instructions_per_decision()
