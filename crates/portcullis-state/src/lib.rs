@@ -13,6 +13,7 @@ pub mod store;
 mod clock;
 mod directory;
 mod fault;
+mod holders;
 mod id;
 mod index;
 mod indexer;
