@@ -66,8 +66,8 @@ fn results(server: &ServerRecord, tool: &ToolRecord) -> Vec<Value> {
     }
     for finding in &tool.findings {
         let text = inert(&finding.says);
-        let place = finding.spot.place.as_str();
-        results.push(result(server, tool, finding.kind.name(), finding.level, &text, place));
+        let place = finding.spot.label();
+        results.push(result(server, tool, finding.kind.name(), finding.level, &text, &place));
     }
     results
 }

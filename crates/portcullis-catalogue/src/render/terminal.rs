@@ -109,7 +109,7 @@ fn write_findings(server: &ServerRecord, paint: Paint, out: &mut String) -> std:
             "{level} {} in {} at {}: {}",
             finding.kind.name(),
             inert_short(tool.name(), 60),
-            inert(finding.spot.place.as_str()),
+            inert(&finding.spot.label()),
             inert(&finding.says)
         )?;
     }

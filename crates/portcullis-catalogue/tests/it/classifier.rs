@@ -95,6 +95,21 @@ fn free_form_code_raises_and_a_plain_query_does_not() {
 }
 
 #[test]
+fn a_look_that_writes_a_file_where_the_caller_says_is_a_write() {
+    let with = |parameter: &str, says: &str| {
+        let text = format!(
+            r#"{{"name":"get_door","inputSchema":{{"properties":{{"{parameter}":{{"type":"string","description":"{says}"}}}}}}}}"#
+        );
+        classify(&tool(&text), &Siblings::none())
+    };
+    let saved = with("filePath", "The path to save the picture to");
+    assert_eq!((saved.class, saved.evidence[0].rule), (Class::Write, RuleId::S3));
+    assert_eq!(with("output_dir", "").class, Class::Write);
+    assert_eq!(with("path", "Where the door is").class, Class::Read);
+    assert_eq!(with("query", "Saved searches to look through").class, Class::Read);
+}
+
+#[test]
 fn the_gravest_choice_counts() {
     let door = tool(
         r#"{"name":"door_list","inputSchema":{"type":"object","properties":

@@ -16,9 +16,6 @@ const RUNNING: &str = "\
 /// Languages in which a query can change something.
 const QUERY_LANGUAGES: &str = "\
     sql cypher gremlin mysql postgresql postgres sqlite";
-/// Verbs that make something out of something else and become Write when a file comes out (S3).
-const CONVERTING: &str = "\
-    convert render translate extract encode format transcribe plot";
 /// Verbs that, beside tools that run code, run code too (B1).
 const BESIDE_CODE: &str = "\
     run test install load evaluate debug";
@@ -141,9 +138,9 @@ impl Draft<'_> {
         });
     }
 
-    /// Rule S3: a converter that writes where the caller says.
+    /// Rule S3: a look whose result is written where the caller says.
     pub(super) fn raise_by_output(&mut self) {
-        if self.said.writes_to && self.class == Some(Class::Read) && listed(CONVERTING, self.verb) {
+        if self.said.writes_to && self.class == Some(Class::Read) {
             self.raise(Class::Write);
             self.bring_forward(RuleId::S3);
         }
