@@ -4,6 +4,7 @@
 //! network and starts no process: whoever calls it brings the definitions.
 
 pub mod attacks;
+pub mod baseline;
 mod classify;
 mod definition;
 pub mod diff;
@@ -16,6 +17,7 @@ mod level;
 pub mod recommend;
 pub mod record;
 pub mod reference;
+pub mod rename;
 pub mod render;
 pub mod tokens;
 mod words;

@@ -273,12 +273,12 @@ impl Receipt {
     pub(crate) fn finish_by(self, fault: Option<&UpstreamFault>) {
         match fault {
             None => self.finish(Ending::Answered, None, None),
-            Some(UpstreamFault::Unreachable) => self.never_left(),
+            Some(fault) if fault.is_before_sending() => self.never_left(fault),
             Some(fault) => {
                 let (ending, status) = match fault {
                     UpstreamFault::TimedOut => (Ending::TimedOut, None),
                     UpstreamFault::Status(status) => (Ending::Failed, Some(*status)),
-                    UpstreamFault::Broken => (Ending::Unknown, None),
+                    UpstreamFault::Broken | UpstreamFault::Ended => (Ending::Unknown, None),
                     _ => (Ending::Failed, None),
                 };
                 self.finish(ending, status, Some(&fault.text()));
@@ -287,12 +287,12 @@ impl Receipt {
     }
 
     /// It certainly never left: what was reserved is given back.
-    fn never_left(mut self) {
+    fn never_left(mut self, fault: &UpstreamFault) {
         if let Some(reservation) = self.reservation.take() {
             self.gateway.state.ledger.give_back(reservation);
         }
         let charges = std::mem::take(&mut self.charges);
-        self.write(Ending::NotSent, None, Some(&UpstreamFault::Unreachable.text()), &charges);
+        self.write(Ending::NotSent, None, Some(&fault.text()), &charges);
     }
 
     fn write(&mut self, ending: Ending, status: Option<u16>, message: Option<&str>, given_back: &[Charge]) {

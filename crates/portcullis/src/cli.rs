@@ -11,9 +11,11 @@ use crate::log::LogCommand;
 use crate::output::Output;
 use crate::policy::PolicyCommand;
 use crate::reference::ConfigCommand;
+use crate::scan::Scan;
 use crate::serve::Serve;
 use crate::server::ServerCommand;
 use crate::up::Up;
+use crate::wrap::Wrap;
 
 /// The open, self-hosted policy gateway for MCP.
 ///
@@ -34,8 +36,14 @@ enum Command {
     /// Run the gateway as a configuration file says.
     #[command(after_long_help = exit::TABLE)]
     Serve(Serve),
+    /// Put one server behind its policy, for a client that starts it: no running gateway is needed.
+    #[command(after_long_help = exit::TABLE)]
+    Wrap(Box<Wrap>),
     /// Watch an agent meet the gateway, in the terminal.
     Demo(Demo),
+    /// Say what a server's tools can do, how risky that is, and which policy to use.
+    #[command(after_long_help = exit::TABLE)]
+    Scan(Box<Scan>),
     /// Add, list, show, check and remove servers.
     #[command(subcommand, arg_required_else_help = true)]
     Server(ServerCommand),
@@ -58,7 +66,9 @@ impl Cli {
         match self.command {
             Command::Up(command) => command.run(output),
             Command::Serve(command) => command.run(output),
+            Command::Wrap(command) => command.run(output),
             Command::Demo(command) => command.run(output),
+            Command::Scan(command) => command.run(output),
             Command::Server(command) => command.run(output),
             Command::Grant(command) => command.run(output),
             Command::Policy(command) => command.run(output),

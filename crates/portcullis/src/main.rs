@@ -9,6 +9,7 @@ mod exit;
 mod files;
 mod grant;
 mod instance;
+mod introspect;
 mod log;
 mod output;
 mod playground;
@@ -16,10 +17,12 @@ mod policy;
 mod quick_start;
 mod reached;
 mod reference;
+mod scan;
 mod serve;
 mod server;
 mod telemetry;
 mod up;
+mod wrap;
 
 use clap::Parser;
 

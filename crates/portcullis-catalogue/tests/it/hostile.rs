@@ -5,7 +5,8 @@ use portcullis_catalogue::index::import::tools_list;
 use portcullis_catalogue::index::{Index, Listing, Search, ServerEntry};
 use portcullis_catalogue::record::{Provenance, ServerFacts, ServerRecord};
 use portcullis_catalogue::render::{
-    Paint, html_report, sarif, server_json, server_markdown, server_terminal, tool_markdown, tool_terminal,
+    Paint, View, html_report, sarif, server_json, server_markdown, server_terminal, tool_markdown,
+    tool_terminal,
 };
 use portcullis_catalogue::{Class, ToolDefinition, is_hidden};
 use portcullis_json::{Object, Value, compact};
@@ -26,10 +27,10 @@ fn hostile_text_is_inert_everywhere() {
     let evil = "\u{1b}]0;x\u{7}<img src=x onerror=alert(1)>\u{202e}\u{200b}`</code>`|\n\n# heading\n[a](javascript:b)";
     let record = server(vec![ToolDefinition::named("delete_\u{202e}<b>`|x").described(evil)]);
     let terminal =
-        server_terminal(&record, Paint::Plain) + &tool_terminal(&record, &record.tools[0], Paint::Plain);
+        server_terminal(&record, View::PLAIN) + &tool_terminal(&record, &record.tools[0], Paint::Plain);
     let markdown = server_markdown(&record) + &tool_markdown(&record, &record.tools[0]);
     let html = html_report(std::slice::from_ref(&record), "now");
-    let sarif = compact(&sarif(std::slice::from_ref(&record), "0"));
+    let sarif = compact(&sarif(std::slice::from_ref(&record), "0", None));
     for text in [&terminal, &markdown, &html, &sarif] {
         assert_eq!(text.find(is_hidden), None, "{}", text.escape_unicode());
     }
@@ -147,7 +148,7 @@ fn what_hurts_is_listed_judged_and_kept_small() {
         assert!(facts.len() < 4000 && facts.find(is_hidden).is_none(), "{name}: {facts}");
         let record = server(tools);
         assert!(html_report(std::slice::from_ref(&record), "now").len() < 400_000, "{name}");
-        assert!(server_terminal(&record, Paint::Plain).len() < 100_000, "{name}");
+        assert!(server_terminal(&record, View::PLAIN).len() < 100_000, "{name}");
     }
 }
 

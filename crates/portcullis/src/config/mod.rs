@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use portcullis_gateway::{EraSetting, ServerSpec, Settings};
+use portcullis_gateway::{EraSetting, ServerSpec, Settings, TransportSpec};
 use portcullis_policy::Class;
 use portcullis_state::Secret;
 use portcullis_state::grants::TokenHash;
@@ -25,6 +25,7 @@ use portcullis_state::log::SyncMode;
 pub(crate) use fault::ConfigFault;
 pub(crate) use keys::{reference, unknown_class};
 pub(crate) use read::files_named;
+pub(crate) use secret::resolve as resolve_secret;
 
 use read::{Document, Section};
 
@@ -70,7 +71,7 @@ impl DeclaredServer {
         let headers = self.headers.iter();
         ServerSpec {
             name: self.name.clone(),
-            url: self.url.clone(),
+            transport: TransportSpec::http(self.url.clone()),
             headers: headers.map(|(name, value)| (name.clone(), value.expose().into())).collect(),
             classes: self.classes.clone(),
             era: self.era,
