@@ -62,6 +62,13 @@ CREATE TABLE IF NOT EXISTS overrides(
   at INTEGER NOT NULL,
   PRIMARY KEY(server, tool)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS kept(
+  server TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  version TEXT,
+  definitions TEXT NOT NULL,
+  PRIMARY KEY(server, at)
+) STRICT;
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
   text, content='', contentless_delete=1, detail=none, tokenize=\"unicode61 tokenchars '_'\"
 );
