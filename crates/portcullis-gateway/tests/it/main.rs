@@ -19,6 +19,7 @@ mod faults;
 mod hostile;
 mod legacy;
 mod lists;
+mod local_faults;
 mod local_servers;
 mod records;
 mod revokes;

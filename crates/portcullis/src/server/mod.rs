@@ -3,6 +3,7 @@
 mod add;
 mod check;
 mod list;
+mod logs;
 mod remove;
 mod show;
 
@@ -23,6 +24,8 @@ pub(crate) enum ServerCommand {
     Show(show::Show),
     /// Ask a server who it is, as the gateway would, and list its tools.
     Check(check::Check),
+    /// Show what a server's programs wrote to standard error lately.
+    Logs(logs::Logs),
     /// Take a server away.
     Remove(remove::Remove),
 }
@@ -34,6 +37,7 @@ impl ServerCommand {
             ServerCommand::List(command) => command.run(output),
             ServerCommand::Show(command) => command.run(output),
             ServerCommand::Check(command) => command.run(output),
+            ServerCommand::Logs(command) => command.run(output),
             ServerCommand::Remove(command) => command.run(output),
         }
     }

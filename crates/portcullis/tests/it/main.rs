@@ -5,6 +5,7 @@
 mod command;
 mod commands;
 mod documents;
+mod local_servers;
 mod peers;
 mod policy_check;
 mod policy_commands;
