@@ -137,7 +137,8 @@ async fn a_program_that_says_nothing_is_given_up_and_ended() {
     let rig = rig_with(OPEN, command, settings).await;
     let answer = rig.client.post(INITIALIZE).await;
     assert_eq!(answer.at("error|message"), "the server did not answer in time");
-    nothing_is_left(&started).await;
+    rig.gateway.end_processes().await;
+    assert!(pids(&started).iter().all(|pid| !exists(*pid)));
     assert!(every_call_has_its_outcome(&rig));
 }
 

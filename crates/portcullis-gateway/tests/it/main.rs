@@ -18,6 +18,7 @@ mod doors;
 mod faults;
 mod hostile;
 mod legacy;
+mod legacy_sse;
 mod lists;
 mod local_faults;
 mod local_servers;

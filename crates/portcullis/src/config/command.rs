@@ -20,7 +20,14 @@ pub(super) fn transport(section: &Section<'_>) -> Result<TransportSpec, ConfigFa
         if let Some(key) = ONLY_HERE.into_iter().find(|key| has(key)) {
             return Err(section.fault(key, format!("`{key}` needs `command` beside it")));
         }
-        return section.required("url").map(TransportSpec::http);
+        let url = section.required("url")?.to_owned();
+        return Ok(match section.word("transport", &["http", "sse"])? {
+            Some("sse") => TransportSpec::Sse { url },
+            _ => TransportSpec::Http { url },
+        });
+    }
+    if has("transport") {
+        return Err(section.fault("transport", "`transport` needs `url` beside it"));
     }
     Ok(TransportSpec::Command(CommandSpec {
         command: section.texts("command")?.unwrap_or_default(),

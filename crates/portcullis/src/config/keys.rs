@@ -45,6 +45,12 @@ pub(crate) const SERVER: &[Key] = &[
     key("name", "text", "Its name; the gateway answers for it at `/mcp/NAME`."),
     key("url", "text", "Where it is (`http` or `https`), or `\"builtin:playground\"`."),
     key(
+        "transport",
+        "`\"http\"` or `\"sse\"`",
+        "How a `url` is spoken to: streamable HTTP, or HTTP with SSE as in revision 2024-11-05. Default: \
+         `\"http\"`.",
+    ),
+    key(
         "command",
         "list of texts",
         "Instead of `url`: a program on this machine and its arguments. No shell reads it. See \

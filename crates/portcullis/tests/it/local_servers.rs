@@ -83,10 +83,18 @@ fn a_program_in_the_file_is_served_and_its_output_is_shown() {
     eventually("its output is kept", || logs().contains("key "));
     assert!(logs().contains(r"\u{1b}[31mkey [REDACTED credential]"), "{}", logs());
     let shown = place.run(&[&["server", "show", "local"][..], &at].concat()).out;
-    assert!(shown.contains("command: python3 server.py") && shown.contains("API_KEY: (in the file)"), "{shown}");
+    assert!(
+        shown.contains("command: python3 server.py") && shown.contains("API_KEY: (in the file)"),
+        "{shown}"
+    );
     assert!(!shown.contains(key), "{shown}");
     let checked = place.run(&[&["server", "check", "local"][..], &at].concat());
-    assert!(checked.out.contains("in revision 2026-07-28 and has 1 tools"), "{} {}", checked.out, checked.error);
+    assert!(
+        checked.out.contains("in revision 2026-07-28 and has 1 tools"),
+        "{} {}",
+        checked.out,
+        checked.error
+    );
     assert_eq!(gateway.stop(), Some(0));
     let logs = place.run(&[&["server", "logs", "local"][..], &at].concat());
     assert!(logs.code == 2 && logs.error.contains("no gateway runs here"), "{}", logs.error);
@@ -98,7 +106,15 @@ fn a_program_is_added_from_the_command_line() {
     place.file("server.py", SERVER);
     let server = place.path("server.py").display().to_string();
     let added = place.run(&[
-        "server", "add", "local", "--env", "API_KEY=sealed-value", "--inherit-env", "--", "python3", &server,
+        "server",
+        "add",
+        "local",
+        "--env",
+        "API_KEY=sealed-value",
+        "--inherit-env",
+        "--",
+        "python3",
+        &server,
         "an argument",
     ]);
     assert_eq!(added.code, 0, "{}", added.error);
@@ -115,8 +131,16 @@ fn a_program_is_added_from_the_command_line() {
 #[test]
 fn what_is_wrong_with_a_program_is_said_with_its_place() {
     let cases = [
-        ("command = [\"python3\", \"server.py\"]", "command = []", "line 6, column 11: server `local` has an empty"),
-        ("command = [\"python3\", \"server.py\"]", "command = \"python3\"", "`command` must be a list of texts"),
+        (
+            "command = [\"python3\", \"server.py\"]",
+            "command = []",
+            "line 6, column 11: server `local` has an empty",
+        ),
+        (
+            "command = [\"python3\", \"server.py\"]",
+            "command = \"python3\"",
+            "`command` must be a list of texts",
+        ),
         ("cwd = \".\"", "url = \"http://h\"", "line 6, column 11: give `url` or `command`, not both"),
         ("cwd = \".\"", "process = \"one\"", "`process` must be one of `session`, `shared`"),
         ("cwd = \".\"", "headers = { A = \"b\" }", "runs as a command and has `headers`"),
