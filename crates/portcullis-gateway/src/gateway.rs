@@ -17,8 +17,10 @@ use jiff::Timestamp;
 use portcullis_state::DigestKey;
 use portcullis_state::grants::GrantTable;
 use portcullis_state::log::{DecisionLog, Entry, Refusals, Strangers};
+use portcullis_state::pins::Pins;
 use tokio::sync::watch;
 
+use crate::catalogue;
 use crate::duplex::Pool;
 use crate::metrics::Metrics;
 use crate::process::OutputLine;
@@ -42,6 +44,8 @@ pub struct State {
     pub log: Arc<DecisionLog>,
     /// The counters of limits.
     pub ledger: Arc<Ledger>,
+    /// The definitions of tools as they were accepted.
+    pub pins: Arc<Pins>,
     /// Digests arguments for the log.
     pub digest_key: DigestKey,
     /// The clock.
@@ -139,6 +143,18 @@ impl Gateway {
     pub fn replace_grants(&self, grants: GrantTable) {
         let snapshot = self.live.load().snapshot.with_grants(grants);
         self.replace(snapshot);
+    }
+
+    /// Looks at the tools of a server again, because an administrator accepted some.
+    pub fn look_again(self: &Arc<Gateway>, server: &str) {
+        if let Some(server) = self.live().server(server) {
+            catalogue::look_again(self, server);
+        }
+    }
+
+    /// Streams look again at which tools their clients see.
+    pub(crate) fn announce_tools(&self) {
+        self.changes.send_modify(|change| *change += 1);
     }
 
     /// The configuration in force.

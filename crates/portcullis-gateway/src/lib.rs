@@ -34,6 +34,7 @@ mod lines;
 mod metrics;
 mod once;
 mod own;
+mod pins;
 mod probe;
 mod process;
 mod room;

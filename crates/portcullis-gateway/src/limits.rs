@@ -107,13 +107,14 @@ mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
     use http::{HeaderMap, HeaderValue};
-    use portcullis_json::{Limits, parse};
+    use portcullis_json::{Limits, Value, parse};
     use portcullis_mcp::tool::ToolDefinition;
     use portcullis_mcp::{Id, Message, Method, Request};
     use portcullis_policy::Policy;
     use portcullis_state::grants::{Grant, GrantTable, TableEntry, TokenHash};
     use portcullis_state::log::{DecisionLog, LogOptions};
-    use portcullis_state::{CheckpointKey, DigestKey};
+    use portcullis_state::pins::{Pins, Step};
+    use portcullis_state::{CheckpointKey, DigestKey, StateFault};
 
     use crate::approval::approve;
     use crate::authenticate::authenticate;
@@ -152,7 +153,8 @@ mod tests {
     }
 
     fn gateway_with(log: DecisionLog, ledger: Arc<Ledger>, clock: Clock) -> Gateway {
-        let state = State { log: Arc::new(log), ledger, digest_key: DigestKey::from_bytes(&[2; 32]), clock };
+        let (log, pins) = (Arc::new(log), Arc::new(Pins::in_memory().unwrap()));
+        let state = State { log, ledger, pins, digest_key: DigestKey::from_bytes(&[2; 32]), clock };
         let grant = Grant {
             id: "g".into(),
             label: "g".into(),
@@ -179,12 +181,22 @@ mod tests {
         Gateway::new(Settings::default(), state, snapshot)
     }
 
+    fn pin(gateway: &Gateway, tool: &str, definition: &Value) {
+        let fingerprint = portcullis_catalogue::fingerprint::of_definition(definition.as_object().unwrap());
+        let step = Step::Pin { tool: tool.to_owned(), fingerprint, definition: definition.to_string() };
+        let now = gateway.now();
+        let pinned: Result<(), StateFault> =
+            gateway.state.pins.change("s", |open| open.apply(std::slice::from_ref(&step), now));
+        pinned.unwrap();
+    }
+
     fn approved(gateway: &Gateway) -> Approved {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", HeaderValue::from_static("Bearer token"));
         let caller = authenticate(&gateway.live(), &headers, "s", gateway.now()).unwrap();
         let definition = parse(br#"{"name":"echo","inputSchema":{}}"#, &Limits::message()).unwrap();
-        let workshop = Workshop::new(&caller.server.config, std::iter::empty());
+        pin(gateway, "echo", &definition);
+        let workshop = Workshop::new(gateway, &caller.server.config, std::iter::empty());
         let tool = Arc::new(workshop.tool(&ToolDefinition::read(&definition).unwrap()));
         let method = Method::find("tools/call").unwrap();
         let message = Message::Request(Request { id: Id::from(1), method, params: None });

@@ -247,7 +247,10 @@ impl Returning {
             (_, reply) => {
                 self.close_call(&call);
                 match reply.close() {
-                    (Payload::Message(response), _) => self.message(gateway, &call, response.outcome, None),
+                    (Payload::Message(response), _) => {
+                        filter::prepare(gateway, &self.caller, &call, &response.outcome).await?;
+                        self.message(gateway, &call, response.outcome, None)
+                    }
                     _ => Err(UpstreamFault::NotMcp("no answer to a request").into()),
                 }
             }

@@ -207,6 +207,9 @@ fn gateway_text(fault: &GatewayFault) -> String {
         GatewayFault::LogUnavailable => {
             "audit_unavailable: the decision log cannot be written, so nothing is let through".to_owned()
         }
+        GatewayFault::PinsUnavailable => {
+            "the pins of tools cannot be read or written, so nothing is let through".to_owned()
+        }
         GatewayFault::Full(what) => format!("too many {what} at once; try again in a moment"),
         GatewayFault::NoRandomness => "the gateway's system gives no random numbers".to_owned(),
     }
@@ -219,9 +222,9 @@ fn status(stop: &Stop, era: Option<Era>) -> StatusCode {
         // The client must open a session anew.
         Stop::Upstream(crate::stop::UpstreamFault::SessionGone) => StatusCode::NOT_FOUND,
         Stop::Upstream(_) => StatusCode::OK,
-        Stop::Gateway(GatewayFault::Full(_) | GatewayFault::LogUnavailable) => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        Stop::Gateway(
+            GatewayFault::Full(_) | GatewayFault::LogUnavailable | GatewayFault::PinsUnavailable,
+        ) => StatusCode::SERVICE_UNAVAILABLE,
         Stop::Gateway(GatewayFault::NoRandomness) => StatusCode::INTERNAL_SERVER_ERROR,
         Stop::Client(fault) => client_status(fault, is_modern),
     }

@@ -81,6 +81,8 @@ pub(crate) enum ClientFault {
 pub(crate) enum GatewayFault {
     /// INVARIANT: no record, no call.
     LogUnavailable,
+    /// What was pinned is not known, so nothing is offered.
+    PinsUnavailable,
     /// A bound is reached; named.
     Full(&'static str),
     NoRandomness,

@@ -6,6 +6,7 @@
 //!   lock                   held by the running gateway, or by any number of wraps; says who they are
 //!   portcullis.sock        where the running gateway listens for commands
 //!   state.db               grants, servers, policies (SQLite)
+//!   pins.db                definitions of tools, as they were accepted (SQLite)
 //!   index.db               the log's index (SQLite); can be deleted
 //!   counters.snapshot      the counters as of one record
 //!   keys/                  checkpoint.key, digest.key, sealing-1.key (mode 0600), checkpoint.pub
@@ -138,6 +139,11 @@ impl DataDirectory {
     /// The log's index.
     pub fn index(&self) -> PathBuf {
         self.path.join("index.db")
+    }
+
+    /// The pins' database.
+    pub fn pins(&self) -> PathBuf {
+        self.path.join("pins.db")
     }
 
     /// The store's database.

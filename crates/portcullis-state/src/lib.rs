@@ -8,6 +8,7 @@
 
 pub mod grants;
 pub mod log;
+pub mod pins;
 pub mod store;
 
 mod clock;

@@ -57,7 +57,10 @@ impl Relay {
         if let (Purpose::Listen(listen, _), Outcome::Result(result)) = (&self.purpose, &mut outcome) {
             meta::set(result, meta::key::SUBSCRIPTION_ID, listen.client_id.to_value());
         }
-        let clean = filter::outcome(&self.gateway, &self.caller, self.era, &call, outcome);
+        let clean = match filter::prepare(&self.gateway, &self.caller, &call, &outcome).await {
+            Ok(()) => filter::outcome(&self.gateway, &self.caller, self.era, &call, outcome),
+            Err(stop) => Err(stop),
+        };
         let text = match clean {
             Ok(outcome) => Response { id: None, outcome }.into_text(&call.client_id),
             Err(Stop::Upstream(fault)) => return Err(End::Failed(fault)),

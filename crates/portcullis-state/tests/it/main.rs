@@ -21,5 +21,6 @@ mod log_replays;
 mod log_rotates;
 mod log_shared;
 mod log_tampered;
+mod pins;
 mod servers_and_policies;
 mod setup;

@@ -5,15 +5,15 @@ use std::path::PathBuf;
 
 use portcullis_gateway::{Snapshot, TransportSpec};
 use portcullis_json::{Object, Value};
-use portcullis_state::Secret;
 use portcullis_state::grants::GrantTable;
 use portcullis_state::log::{Action, Event, RiskClass};
 use portcullis_state::store::{HeaderInput, HeaderSource, NewServer, Server, StoredCommand, Transport};
+use portcullis_state::{Secret, StateFault};
 
 use super::arguments::Arguments;
 use super::{Administration, BY, text, time};
 use crate::config::DeclaredServer;
-use crate::instance::stored_spec;
+use crate::instance::{class_overrides, stored_spec};
 use crate::playground;
 
 pub(super) fn add(
@@ -93,11 +93,15 @@ pub(super) fn show(
     arguments: &Arguments<'_>,
 ) -> Result<Value, String> {
     let name = arguments.text("name")?;
-    let shown = match declared(administration, name) {
-        Some(server) => described_from_file(server),
-        None => described(&administration.store.server(name).map_err(text)?),
+    let (shown, classes) = match declared(administration, name) {
+        Some(server) => (described_from_file(server), server.classes.clone()),
+        None => {
+            let server = administration.store.server(name).map_err(text)?;
+            (described(&server), class_overrides(&server))
+        }
     };
-    Ok(Object::new().with("server", shown).into())
+    let tools = super::pins::shown_tools(administration, name, &classes)?;
+    Ok(Object::new().with("server", shown).with("tools", tools).into())
 }
 
 pub(super) fn remove(
@@ -110,11 +114,22 @@ pub(super) fn remove(
     }
     administration.store.remove_server(name).map_err(text)?;
     note(administration, Action::ServerRemoved, name)?;
+    // A server that is added under this name later is another one.
+    let forgotten: Result<(), StateFault> = administration.pins.change(name, |open| open.forget());
+    forgotten.map_err(text)?;
     Ok(Object::new().with("removed", name).into())
 }
 
 fn declared<'a>(administration: &Administration<'a>, name: &str) -> Option<&'a DeclaredServer> {
     administration.declared?.servers.iter().find(|server| server.name == name)
+}
+
+/// Whether the file or the store has a server of this name.
+pub(super) fn check_known(administration: &Administration<'_>, name: &str) -> Result<(), String> {
+    match declared(administration, name) {
+        Some(_) => Ok(()),
+        None => administration.store.server(name).map(|_| ()).map_err(text),
+    }
 }
 
 fn in_file(name: &str) -> String {

@@ -150,7 +150,7 @@ pub(crate) fn stored_spec(store: &Store, server: &Server) -> Result<Option<Serve
         name: server.name.clone(),
         transport,
         headers,
-        classes: classes(server),
+        classes: class_overrides(server),
         era: EraSetting::Auto,
         answer_timeout_ms: None,
     }))
@@ -169,7 +169,8 @@ fn command_spec(command: &StoredCommand, env: Vec<(String, Secret)>) -> CommandS
     }
 }
 
-fn classes(server: &Server) -> BTreeMap<String, Class> {
+/// The classes that an administrator set for a server of the store.
+pub(crate) fn class_overrides(server: &Server) -> BTreeMap<String, Class> {
     let class = |(tool, class): (&String, &portcullis_state::log::RiskClass)| {
         Class::from_name(class.as_str()).map(|class| (tool.clone(), class))
     };

@@ -1,6 +1,8 @@
 //! `portcullis server …`: one file for each command.
 
+mod accept;
 mod add;
+mod changes;
 mod check;
 mod list;
 mod logs;
@@ -26,6 +28,10 @@ pub(crate) enum ServerCommand {
     Check(check::Check),
     /// Show what a server's programs wrote to standard error lately.
     Logs(logs::Logs),
+    /// Show what differs from the pinned definitions of its tools, side by side.
+    Changes(changes::Changes),
+    /// Accept the changed definition of a tool, once it was looked at.
+    Accept(accept::Accept),
     /// Take a server away.
     Remove(remove::Remove),
 }
@@ -38,6 +44,8 @@ impl ServerCommand {
             ServerCommand::Show(command) => command.run(output),
             ServerCommand::Check(command) => command.run(output),
             ServerCommand::Logs(command) => command.run(output),
+            ServerCommand::Changes(command) => command.run(output),
+            ServerCommand::Accept(command) => command.run(output),
             ServerCommand::Remove(command) => command.run(output),
         }
     }

@@ -7,6 +7,7 @@ mod commands;
 mod documents;
 mod local_servers;
 mod peers;
+mod pins;
 mod policy_check;
 mod policy_commands;
 mod running;
