@@ -25,12 +25,14 @@ mod respond;
 
 // What they share.
 mod body;
+mod budget;
 mod catalogue;
 mod duplex;
 mod events;
 mod gateway;
 mod ledger;
 mod lines;
+mod listed;
 mod metrics;
 mod once;
 mod own;
@@ -51,6 +53,7 @@ mod transport;
 
 pub use gateway::{Clock, Gateway, State};
 pub use ledger::{Ledger, LedgerFault};
+pub use listed::ListedTool;
 pub use listener::serve;
 pub use process::OutputLine;
 pub use settings::{Settings, UPSTREAM_ANSWER_TIMEOUT_MS_CAP};

@@ -15,6 +15,7 @@ use crate::scan::Scan;
 use crate::serve::Serve;
 use crate::server::ServerCommand;
 use crate::up::Up;
+use crate::wrap::Wrap;
 
 /// The open, self-hosted policy gateway for MCP.
 ///
@@ -35,6 +36,9 @@ enum Command {
     /// Run the gateway as a configuration file says.
     #[command(after_long_help = exit::TABLE)]
     Serve(Serve),
+    /// Put one server behind its policy, for a client that starts it: no running gateway is needed.
+    #[command(after_long_help = exit::TABLE)]
+    Wrap(Box<Wrap>),
     /// Watch an agent meet the gateway, in the terminal.
     Demo(Demo),
     /// Say what a server's tools can do, how risky that is, and which policy to use.
@@ -62,6 +66,7 @@ impl Cli {
         match self.command {
             Command::Up(command) => command.run(output),
             Command::Serve(command) => command.run(output),
+            Command::Wrap(command) => command.run(output),
             Command::Demo(command) => command.run(output),
             Command::Scan(command) => command.run(output),
             Command::Server(command) => command.run(output),

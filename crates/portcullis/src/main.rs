@@ -22,6 +22,7 @@ mod serve;
 mod server;
 mod telemetry;
 mod up;
+mod wrap;
 
 use clap::Parser;
 

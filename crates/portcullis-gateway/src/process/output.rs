@@ -75,9 +75,15 @@ pub(super) async fn keep(
         // Nobody reads on for a server that is gone; the program must not block for that.
         if let Some(server) = server.upgrade() {
             server.scrubber.text(&mut text);
+            tracing::debug!(target: "server_output", "{}: {}", server.name(), plain(&text));
             server.output.note(clock(), pid, text);
         }
     }
+}
+
+/// Without what a terminal could take for a command.
+fn plain(text: &str) -> String {
+    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }
 
 #[cfg(test)]

@@ -14,3 +14,4 @@ mod running;
 mod scan;
 mod serve;
 mod up;
+mod wrap;
