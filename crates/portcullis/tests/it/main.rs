@@ -6,6 +6,7 @@ mod catalogue;
 mod command;
 mod commands;
 mod documents;
+mod local_servers;
 #[cfg(feature = "otlp")]
 mod otlp;
 mod peers;
