@@ -53,7 +53,7 @@ async fn open(
     *request.uri_mut() = url.clone();
     request.headers_mut().insert(ACCEPT, EVENTS);
     request.headers_mut().extend(server.config.headers.iter().cloned());
-    let answer = timeout_at(deadline, gateway.upstream.request(request)).await;
+    let answer = timeout_at(deadline, gateway.upstream(server).request(request)).await;
     let answer = answer.map_err(|_| UpstreamFault::TimedOut)?.map_err(|error| {
         tracing::warn!(server = server.name(), %error, "a stream could not be opened");
         UpstreamFault::Unreachable
@@ -133,7 +133,7 @@ impl Speaker {
         request.headers_mut().insert(CONTENT_TYPE, JSON);
         request.headers_mut().extend(self.server.config.headers.iter().cloned());
         let patience = self.server.answer_timeout(&self.gateway.settings);
-        let answer = timeout(patience, self.gateway.upstream.request(request)).await;
+        let answer = timeout(patience, self.gateway.upstream(&self.server).request(request)).await;
         let answer = answer.map_err(|_| UpstreamFault::TimedOut)?.map_err(|_| UpstreamFault::Broken)?;
         let status = answer.status();
         check_status(status, portcullis_mcp::Era::Modern, false)?;
