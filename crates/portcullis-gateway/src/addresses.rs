@@ -49,7 +49,9 @@ impl Service<Name> for Resolver {
         Box::pin(async move {
             let work = tokio::task::spawn_blocking(move || resolve(name.as_str(), reach));
             let found = work.await.map_err(io::Error::other)?;
-            found.map(Vec::into_iter).inspect_err(|error| tracing::warn!(%error, "a server was not connected to"))
+            found
+                .map(Vec::into_iter)
+                .inspect_err(|error| tracing::warn!(%error, "a server was not connected to"))
         })
     }
 }
@@ -63,7 +65,9 @@ pub fn check_url(url: &str, reach: Reach) -> Result<(), String> {
     };
     let is_literal = host.trim_start_matches('[').trim_end_matches(']').parse::<IpAddr>().is_ok();
     match resolve(&host, reach) {
-        Err(error) if !is_literal && error.kind() == io::ErrorKind::PermissionDenied => Err(error.to_string()),
+        Err(error) if !is_literal && error.kind() == io::ErrorKind::PermissionDenied => {
+            Err(error.to_string())
+        }
         _ => Ok(()),
     }
 }
@@ -141,18 +145,60 @@ mod tests {
     #[test]
     fn public_addresses_are_told_from_all_others() {
         for public in [
-            "8.8.8.8", "1.1.1.1", "100.63.0.1", "100.128.0.1", "172.15.0.1", "172.32.0.1", "192.0.1.1",
-            "198.17.0.1", "2606:4700::1111", "2a00::1", "64:ff9b::808:808", "2002:808:808::1",
+            "8.8.8.8",
+            "1.1.1.1",
+            "100.63.0.1",
+            "100.128.0.1",
+            "172.15.0.1",
+            "172.32.0.1",
+            "192.0.1.1",
+            "198.17.0.1",
+            "2606:4700::1111",
+            "2a00::1",
+            "64:ff9b::808:808",
+            "2002:808:808::1",
         ] {
             assert!(is_public(public.parse().unwrap()), "{public}");
         }
         for private in [
-            "0.0.0.0", "0.1.2.3", "10.0.0.1", "100.64.0.1", "127.0.0.1", "127.8.8.8", "169.254.169.254",
-            "172.16.0.1", "172.31.255.255", "192.0.0.8", "192.0.2.1", "192.168.1.1", "198.18.0.1",
-            "198.51.100.1", "203.0.113.1", "224.0.0.1", "240.0.0.1", "255.255.255.255", "::", "::1",
-            "::127.0.0.1", "::ffff:127.0.0.1", "::ffff:8.8.8.8", "::ffff:10.0.0.1", "64:ff9b::7f00:1",
-            "64:ff9b::a9fe:a9fe", "64:ff9b::a00:1", "64:ff9b:1::808:808", "100::1", "2001::1", "2001:db8::1",
-            "2002:7f00:1::1", "2002:a00:1::1", "fc00::1", "fd12:3456::1", "fe80::1", "fec0::1", "ff02::1",
+            "0.0.0.0",
+            "0.1.2.3",
+            "10.0.0.1",
+            "100.64.0.1",
+            "127.0.0.1",
+            "127.8.8.8",
+            "169.254.169.254",
+            "172.16.0.1",
+            "172.31.255.255",
+            "192.0.0.8",
+            "192.0.2.1",
+            "192.168.1.1",
+            "198.18.0.1",
+            "198.51.100.1",
+            "203.0.113.1",
+            "224.0.0.1",
+            "240.0.0.1",
+            "255.255.255.255",
+            "::",
+            "::1",
+            "::127.0.0.1",
+            "::ffff:127.0.0.1",
+            "::ffff:8.8.8.8",
+            "::ffff:10.0.0.1",
+            "64:ff9b::7f00:1",
+            "64:ff9b::a9fe:a9fe",
+            "64:ff9b::a00:1",
+            "64:ff9b:1::808:808",
+            "100::1",
+            "2001::1",
+            "2001:db8::1",
+            "2002:7f00:1::1",
+            "2002:a00:1::1",
+            "fc00::1",
+            "fd12:3456::1",
+            "fe80::1",
+            "fec0::1",
+            "ff02::1",
             "3fff::1",
         ] {
             assert!(!is_public(private.parse().unwrap()), "{private}");
@@ -171,7 +217,9 @@ mod tests {
 
     #[test]
     fn what_was_written_out_passes() {
-        for url in ["http://127.0.0.1:1/mcp", "http://[::1]:1/mcp", "http://10.0.0.1/", "http://localhost/mcp"] {
+        for url in
+            ["http://127.0.0.1:1/mcp", "http://[::1]:1/mcp", "http://10.0.0.1/", "http://localhost/mcp"]
+        {
             assert_eq!(check_url(url, Reach::Public), Ok(()), "{url}");
         }
         assert_eq!(check_url("http://no-such-name.invalid/mcp", Reach::Public), Ok(()));

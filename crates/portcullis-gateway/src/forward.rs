@@ -4,6 +4,7 @@
 //! client's bytes, and none of its headers except trace context, gets here.
 
 mod duplex;
+mod legacy_sse;
 
 use std::sync::Arc;
 
@@ -126,7 +127,7 @@ async fn over_http(
     let in_session = outgoing.place.session.is_some();
     let expected = expected_id(&outgoing.kind);
     let request = build(server, url, outgoing)?;
-    let answered = timeout_at(deadline, gateway.upstream.request(request)).await;
+    let answered = timeout_at(deadline, gateway.upstream(server).request(request)).await;
     let answer = answered.map_err(|_| UpstreamFault::TimedOut)?.map_err(|error| {
         // The address of the server and the cause are for the operator alone.
         tracing::warn!(server = server.name(), %error, "a request failed");

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
 use arc_swap::ArcSwap;
@@ -18,12 +18,14 @@ use portcullis_state::DigestKey;
 use portcullis_state::grants::GrantTable;
 use portcullis_state::log::{DecisionLog, Entry, Refusals, Strangers};
 use portcullis_state::pins::Pins;
-use tokio::sync::watch;
+use tokio::sync::{Semaphore, watch};
 
+use crate::addresses::{Reach, Resolver};
 use crate::budget::Budget;
 use crate::catalogue;
 use crate::duplex::Pool;
 use crate::metrics::Metrics;
+use crate::own;
 use crate::process::OutputLine;
 use crate::room::{InFlight, Streams};
 use crate::server::Server;
@@ -31,11 +33,16 @@ use crate::sessions::Sessions;
 use crate::settings::milliseconds;
 use crate::snapshot::ActivePolicy;
 use crate::tasks::Tasks;
+use crate::watcher::Watcher;
 use crate::{Ledger, Settings, Snapshot};
 
 /// Where the time comes from.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
+/// Servers that are told at once that a session has ended.
+const ENDINGS_MAX: usize = 8;
+/// How long servers are waited for when the gateway stops.
+const LAST_ENDINGS_WAIT: Duration = Duration::from_secs(2);
 /// How long killed programs may take to be gone, and what they wrote to be read.
 const KILLED_WAIT: Duration = Duration::from_secs(7);
 
@@ -53,19 +60,23 @@ pub struct State {
     pub clock: Clock,
 }
 
-pub(crate) type UpstreamClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+pub(crate) type UpstreamClient = Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>;
 
 /// The data plane.
 pub struct Gateway {
     pub(crate) settings: Settings,
     pub(crate) state: State,
-    pub(crate) upstream: UpstreamClient,
+    /// For servers whose names lead to public addresses only, and for the others.
+    upstreams: [UpstreamClient; 2],
     pub(crate) sessions: Sessions,
     pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
     pub(crate) in_flight: InFlight,
     pub(crate) bodies: Budget,
     pub(crate) streams: Streams,
+    watcher: OnceLock<Watcher>,
+    /// Who tells servers that a session has ended.
+    endings: Arc<Semaphore>,
     live: ArcSwap<Live>,
     changes: watch::Sender<u64>,
     closing: AtomicBool,
@@ -107,13 +118,15 @@ impl Gateway {
     /// A gateway with this configuration. Nothing is listened to yet.
     pub fn new(settings: Settings, state: State, snapshot: Snapshot) -> Gateway {
         Gateway {
-            upstream: upstream_client(&settings),
+            upstreams: [Reach::Public, Reach::Anywhere].map(|reach| upstream_client(&settings, reach)),
             sessions: Sessions::default(),
             tasks: Tasks::default(),
             metrics: Metrics::default(),
             in_flight: InFlight::new(&settings),
             bodies: Budget::new(settings.bodies_bytes_max),
             streams: Streams::new(&settings),
+            watcher: OnceLock::new(),
+            endings: Arc::new(Semaphore::new(ENDINGS_MAX)),
             live: ArcSwap::from_pointee(Live::new(snapshot, None)),
             changes: watch::Sender::new(0),
             closing: AtomicBool::new(false),
@@ -134,6 +147,9 @@ impl Gateway {
             live.grants().is_active(&session.grant, now)
                 && server.is_some_and(|server| Arc::ptr_eq(server, &session.server))
         });
+        for pool in live.servers.values().filter_map(|server| server.pool.as_ref()) {
+            pool.end_of_grants(|grant| !live.grants().is_active(grant, now));
+        }
         // Streams hear of it only now that they will see the new configuration.
         self.changes.send_modify(|change| *change += 1);
     }
@@ -155,6 +171,15 @@ impl Gateway {
     /// Streams look again at which tools their clients see.
     pub(crate) fn announce_tools(&self) {
         self.changes.send_modify(|change| *change += 1);
+    }
+
+    /// Tells `watcher` of every exchange from now on. Only the first one is taken.
+    pub fn watch(&self, watcher: Watcher) {
+        let _ = self.watcher.set(watcher);
+    }
+
+    pub(crate) fn watcher(&self) -> Option<&Watcher> {
+        self.watcher.get()
     }
 
     /// The configuration in force.
@@ -195,6 +220,12 @@ impl Gateway {
         self.log_refusals(&refusals);
     }
 
+    /// What connects to this server.
+    pub(crate) fn upstream(&self, server: &Server) -> &UpstreamClient {
+        let [public, anywhere] = &self.upstreams;
+        if server.config.allow_private { anywhere } else { public }
+    }
+
     pub(crate) fn live(&self) -> Arc<Live> {
         self.live.load_full()
     }
@@ -207,6 +238,34 @@ impl Gateway {
     pub(crate) fn close_streams(&self) {
         self.closing.store(true, Ordering::Release);
         self.changes.send_modify(|change| *change += 1);
+    }
+
+    /// Ends at their servers the sessions that idled out or that nobody may use any more; a few at a time, in
+    /// tasks of their own. To be called about once a second.
+    pub(crate) fn end_sessions(self: &Arc<Gateway>) {
+        self.sessions.retire_idle(&self.settings, self.now());
+        while self.sessions.has_ended() {
+            let Ok(place) = self.endings.clone().try_acquire_owned() else {
+                return;
+            };
+            let gateway = self.clone();
+            tokio::spawn(async move {
+                while let Some(session) = gateway.sessions.next_ended() {
+                    own::end_session(&gateway, &session.server, session.place()).await;
+                }
+                drop(place);
+            });
+        }
+    }
+
+    /// Ends all sessions, because the gateway stops.
+    pub(crate) async fn end_all_sessions(self: &Arc<Gateway>) {
+        self.sessions.retain(|_| false);
+        self.end_sessions();
+        let all = u32::try_from(ENDINGS_MAX).unwrap_or(u32::MAX);
+        if tokio::time::timeout(LAST_ENDINGS_WAIT, self.endings.acquire_many(all)).await.is_err() {
+            tracing::info!("not every server was told that its sessions have ended");
+        }
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -243,8 +302,8 @@ impl Gateway {
 }
 
 /// Connections are kept and shared; nothing is encoded, no redirect is followed, no proxy is asked.
-fn upstream_client(settings: &Settings) -> UpstreamClient {
-    let mut connector = HttpConnector::new();
+fn upstream_client(settings: &Settings, reach: Reach) -> UpstreamClient {
+    let mut connector = HttpConnector::new_with_resolver(Resolver(reach));
     connector.enforce_http(false);
     connector.set_nodelay(true);
     connector.set_connect_timeout(Some(milliseconds(settings.upstream_connect_timeout_ms)));

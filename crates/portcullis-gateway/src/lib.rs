@@ -24,6 +24,7 @@ mod relay;
 mod respond;
 
 // What they share.
+mod addresses;
 mod body;
 mod budget;
 mod catalogue;
@@ -50,7 +51,9 @@ mod stop;
 mod tasks;
 mod tool;
 mod transport;
+mod watcher;
 
+pub use addresses::{Reach, Resolver, check_url as check_address};
 pub use gateway::{Clock, Gateway, State};
 pub use ledger::{Ledger, LedgerFault};
 pub use listed::ListedTool;
@@ -60,3 +63,4 @@ pub use settings::{Settings, UPSTREAM_ANSWER_TIMEOUT_MS_CAP};
 pub use snapshot::{ActivePolicy, EraSetting, SERVERS_MAX, ServerSpec, Snapshot, SnapshotFault};
 pub use stdio_front::{PipeClient, PipeEnd, serve_pipe};
 pub use transport::{CommandSpec, EnvSpec, INHERITED_ENV, ProcessMode, TransportSpec};
+pub use watcher::{Exchange, Watcher};

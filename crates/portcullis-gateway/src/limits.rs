@@ -178,6 +178,7 @@ pub(crate) mod tests {
             classes: BTreeMap::new(),
             era: EraSetting::Modern,
             answer_timeout_ms: None,
+            allow_private: false,
         };
         let policy = Policy::parse(ONCE.as_bytes()).unwrap();
         let policy = ActivePolicy { name: "p".into(), version: 1, hash: [0; 32], policy };

@@ -56,7 +56,10 @@ pub async fn serve(
     loop {
         tokio::select! {
             () = &mut shutdown => break,
-            _ = tick.tick() => gateway.settle_strangers(),
+            _ = tick.tick() => {
+                gateway.settle_strangers();
+                gateway.end_sessions();
+            }
             accepted = accept(&listener, &connections) => match accepted {
                 Ok((socket, peer, permit)) => match addresses.take(network(peer.ip()), per_address) {
                     Some(share) => {
@@ -76,6 +79,7 @@ pub async fn serve(
     gateway.close_streams();
     drop(door);
     drain(&gateway, &connections).await;
+    gateway.end_all_sessions().await;
     gateway.end_processes().await;
     gateway.flush();
     Ok(())

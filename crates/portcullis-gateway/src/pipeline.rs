@@ -11,8 +11,8 @@ use std::time::Instant;
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response};
 use hyper::body::Incoming;
-use portcullis_json::{Object, Value};
-use portcullis_mcp::{Era, LegacyRevision, Message, Outcome, Sender, Subject, write};
+use portcullis_json::Object;
+use portcullis_mcp::{Era, Message, Outcome, Sender, Subject, write};
 use portcullis_state::log::Verdict;
 
 use crate::approval::approve;
@@ -34,6 +34,7 @@ use crate::respond::{self, Answer};
 use crate::room::{Held, InFlightPermit};
 use crate::sessions::{Call, Opening};
 use crate::stop::{ClientFault, GatewayFault, Refusal, Stop, UpstreamFault};
+use crate::watcher;
 
 /// A longer event id is nobody's.
 const EVENT_ID_BYTES_MAX: usize = 1024;
@@ -51,6 +52,9 @@ pub(crate) async fn handle(
         Err(stop) => return respond::stop(&stop, &Trail::default()),
     };
     let (head, body) = request.into_parts();
+    if gateway.watcher().is_some() {
+        trail.trace_parent = question::trace_parent(&head.headers).map(str::to_owned);
+    }
     let ended = enter(gateway, server, &head, body, &mut trail).await;
     conclude(gateway, Some(peer), started, ended.as_ref().err(), &trail).await;
     match ended {
@@ -72,7 +76,9 @@ pub(crate) async fn conclude(
         Some(stop) => record_stop(gateway, peer, stop, trail).await,
     };
     let server = trail.server.as_deref().unwrap_or_default();
-    gateway.metrics.decided(server, outcome, &rule, started.elapsed());
+    let took = started.elapsed();
+    gateway.metrics.decided(server, outcome, &rule, took);
+    watcher::tell(gateway, trail, outcome, &rule, took);
 }
 
 async fn enter(
@@ -249,6 +255,13 @@ impl Returning {
         };
         match (call.subject, reply) {
             (Subject::Initialize, reply) => self.open_session(gateway, &call, reply).await,
+            (_, reply) if self.listens_for.is_some_and(Lists::any) && lacks_the_method(&reply) => {
+                // The server has no news to give; changes of what the policy shows are ours to tell.
+                reply.close();
+                let purpose = Purpose::Listen(call, self.listens_for.unwrap_or_default());
+                relay::start(gateway, self.caller, self.era, purpose, None, None, self.held)
+                    .map(Answer::Stream)
+            }
             (_, Reply { payload: Payload::Stream(events), receipt, .. }) => {
                 let purpose = match self.listens_for {
                     Some(lists) => Purpose::Listen(call, lists),
@@ -324,9 +337,7 @@ impl Returning {
         receipt.finish_by(outcome.as_ref().err());
         let outcome = outcome?;
         let revision = match &outcome {
-            Outcome::Result(result) => {
-                result.get("protocolVersion").and_then(Value::as_str).and_then(LegacyRevision::parse)
-            }
+            Outcome::Result(result) => own::revision_in(result),
             Outcome::Error(error) if is_era_error(error.code) => {
                 return Err(ClientFault::EraMismatch { client: self.era }.into());
             }
@@ -355,6 +366,13 @@ impl Returning {
         };
         self.message(gateway, call, outcome, Some(session.id.clone()))
     }
+}
+
+fn lacks_the_method(reply: &Reply) -> bool {
+    let Payload::Message(response) = &reply.payload else {
+        return false;
+    };
+    matches!(&response.outcome, Outcome::Error(error) if error.code == portcullis_mcp::code::METHOD_NOT_FOUND)
 }
 
 /// What a server that only speaks the modern era says to `initialize`.

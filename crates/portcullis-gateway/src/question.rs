@@ -248,6 +248,12 @@ fn trace_context(headers: &HeaderMap) -> Vec<(HeaderName, HeaderValue)> {
     context
 }
 
+/// The client's place in a trace.
+pub(crate) fn trace_parent(headers: &HeaderMap) -> Option<&str> {
+    let parent = headers.get("traceparent").filter(|value| is_trace_parent(value.as_bytes()));
+    parent.and_then(|value| value.to_str().ok())
+}
+
 /// `00-` 32 hexadecimal digits `-` 16 `-` 2.
 fn is_trace_parent(value: &[u8]) -> bool {
     value.len() == 55

@@ -50,6 +50,8 @@ pub(crate) struct Trail {
     pub(crate) policy: Option<Arc<ActivePolicy>>,
     pub(crate) argument_keys: Vec<String>,
     pub(crate) digest: Option<Digest>,
+    /// Of the client, kept only if somebody watches.
+    pub(crate) trace_parent: Option<String>,
     /// Whether a decision about it is in the log.
     pub(crate) recorded: AtomicBool,
 }

@@ -111,6 +111,9 @@ impl Relay {
     async fn run(mut self, source: Option<EventSource>, receipt: Option<Receipt>, _held: Held) {
         // The events of a session's stream begin when they do; the client wants to know that it is open.
         let _ = self.send_comment().await;
+        if source.is_none() {
+            let _ = self.acknowledge().await;
+        }
         let end = self.pump(source).await;
         if let Some(receipt) = receipt {
             match &end {

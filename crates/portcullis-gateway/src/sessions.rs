@@ -160,10 +160,15 @@ impl Session {
     }
 }
 
+/// Sessions that ended here and wait to be ended at their servers; beyond, they are left to idle out there.
+const ENDED_MAX: usize = 10_000;
+
 /// All sessions.
 #[derive(Default)]
 pub(crate) struct Sessions {
     by_id: Mutex<HashMap<String, Arc<Session>>>,
+    /// Ended by us and not by the client: their servers do not know yet.
+    ended: Mutex<VecDeque<Arc<Session>>>,
 }
 
 /// What a new session is made of.
@@ -186,7 +191,7 @@ impl Sessions {
 
     /// Whether there is room for one more of this grant. Looked at before the server is asked for a session.
     pub(crate) fn check_room(&self, grant: &str, settings: &Settings, now: Timestamp) -> Result<(), Stop> {
-        make_room(&mut self.lock(), grant, settings, now)
+        self.make_room(&mut self.lock(), grant, settings, now)
     }
 
     pub(crate) fn open(
@@ -210,7 +215,7 @@ impl Sessions {
         });
         let mut sessions = self.lock();
         // Others may have opened theirs while the server was asked.
-        make_room(&mut sessions, &session.grant, settings, now)?;
+        self.make_room(&mut sessions, &session.grant, settings, now)?;
         sessions.insert(id, session.clone());
         Ok(session)
     }
@@ -227,7 +232,7 @@ impl Sessions {
         let mut sessions = self.lock();
         let session = sessions.get(id)?;
         if session.is_idle(settings, now) {
-            sessions.remove(id);
+            self.retire(sessions.remove(id));
             return None;
         }
         // Another server under the same name is another server.
@@ -244,26 +249,51 @@ impl Sessions {
 
     /// Ends what no grant or server is left for.
     pub(crate) fn retain(&self, keep: impl Fn(&Session) -> bool) {
-        self.lock().retain(|_, session| keep(session));
+        let mut sessions = self.lock();
+        self.retire(sessions.extract_if(|_, session| !keep(session)).map(|(_, session)| session));
     }
-}
 
-/// Room for one more of this grant; what idled too long makes room first.
-fn make_room(
-    sessions: &mut HashMap<String, Arc<Session>>,
-    grant: &str,
-    settings: &Settings,
-    now: Timestamp,
-) -> Result<(), Stop> {
-    let is_full = |sessions: &HashMap<String, Arc<Session>>| {
-        let of_grant = || sessions.values().filter(|session| session.grant == grant).count();
-        sessions.len() >= settings.sessions_max || of_grant() >= settings.sessions_per_grant_max
-    };
-    if is_full(sessions) {
-        sessions.retain(|_, session| !session.is_idle(settings, now));
+    /// Ends what idled too long.
+    pub(crate) fn retire_idle(&self, settings: &Settings, now: Timestamp) {
+        self.retain(|session| !session.is_idle(settings, now));
     }
-    match is_full(sessions) {
-        true => Err(GatewayFault::Full("sessions").into()),
-        false => Ok(()),
+
+    fn retire(&self, sessions: impl IntoIterator<Item = Arc<Session>>) {
+        let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        // One that the server never named needs no ending there.
+        ended.extend(sessions.into_iter().filter(|session| session.upstream.is_some()));
+        ended.truncate(ENDED_MAX);
+    }
+
+    /// The next session that its server is to be told of.
+    pub(crate) fn next_ended(&self) -> Option<Arc<Session>> {
+        self.ended.lock().unwrap_or_else(PoisonError::into_inner).pop_front()
+    }
+
+    /// Whether there is one.
+    pub(crate) fn has_ended(&self) -> bool {
+        !self.ended.lock().unwrap_or_else(PoisonError::into_inner).is_empty()
+    }
+
+    /// Room for one more of this grant; what idled too long makes room first.
+    fn make_room(
+        &self,
+        sessions: &mut HashMap<String, Arc<Session>>,
+        grant: &str,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Result<(), Stop> {
+        let is_full = |sessions: &HashMap<String, Arc<Session>>| {
+            let of_grant = || sessions.values().filter(|session| session.grant == grant).count();
+            sessions.len() >= settings.sessions_max || of_grant() >= settings.sessions_per_grant_max
+        };
+        if is_full(sessions) {
+            let idle = sessions.extract_if(|_, session| session.is_idle(settings, now));
+            self.retire(idle.map(|(_, session)| session));
+        }
+        match is_full(sessions) {
+            true => Err(GatewayFault::Full("sessions").into()),
+            false => Ok(()),
+        }
     }
 }

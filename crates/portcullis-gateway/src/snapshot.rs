@@ -43,6 +43,8 @@ pub struct ServerSpec {
     pub era: EraSetting,
     /// How long it may stay silent during a call; `None`: as the settings say.
     pub answer_timeout_ms: Option<u64>,
+    /// Its name may lead into a private network.
+    pub allow_private: bool,
 }
 
 /// A policy in force.
@@ -112,6 +114,7 @@ pub(crate) struct ServerConfig {
     pub(crate) classes: BTreeMap<String, Class>,
     pub(crate) era: EraSetting,
     pub(crate) answer_timeout_ms: Option<u64>,
+    pub(crate) allow_private: bool,
 }
 
 /// How a server is reached, checked.
@@ -209,6 +212,7 @@ impl ServerConfig {
             classes: spec.classes,
             era: spec.era,
             answer_timeout_ms: spec.answer_timeout_ms,
+            allow_private: spec.allow_private,
         })
     }
 
@@ -220,6 +224,7 @@ impl ServerConfig {
             && self.era == other.era
             && self.classes == other.classes
             && self.answer_timeout_ms == other.answer_timeout_ms
+            && self.allow_private == other.allow_private
     }
 }
 

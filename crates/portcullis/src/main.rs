@@ -12,6 +12,8 @@ mod grant;
 mod instance;
 mod introspect;
 mod log;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod output;
 mod playground;
 mod policy;

@@ -21,6 +21,9 @@ pub(crate) struct Serve {
     opening: Opening,
     #[command(flatten)]
     telemetry: Telemetry,
+    #[cfg(feature = "otlp")]
+    #[command(flatten)]
+    otlp: crate::otlp::Otlp,
 }
 
 impl Serve {
@@ -45,7 +48,13 @@ impl Serve {
             let listener = instance::bind(listen).await?;
             let instance = blocking(move || Instance::open(config, "serve", self.opening)).await?;
             tracing::info!(%listen, "serving");
-            instance::run(Arc::new(instance), listener, tls, Some((self.config, hangup)), stop).await
+            #[cfg(feature = "otlp")]
+            let spans = self.otlp.start(instance.gateway())?;
+            let served =
+                instance::run(Arc::new(instance), listener, tls, Some((self.config, hangup)), stop).await;
+            #[cfg(feature = "otlp")]
+            spans.finish().await;
+            served
         })
     }
 }

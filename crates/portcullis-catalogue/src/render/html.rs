@@ -180,7 +180,7 @@ fn write_findings(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
                 badge(finding.level),
                 finding.kind.name(),
                 escape(&inert_short(tool.name(), 80)),
-                escape(finding.spot.place.as_str()),
+                escape(&finding.spot.label()),
                 sentence(&finding.says)
             )?;
         }

@@ -144,7 +144,7 @@ fn finding(finding: &Finding) -> Value {
     let object = Object::new()
         .with("kind", finding.kind.name())
         .with("level", finding.level.name())
-        .with("place", finding.spot.place.as_str())
+        .with("place", finding.spot.label())
         .with("start", count(finding.spot.start))
         .with("end", count(finding.spot.end))
         .with("says", finding.says.as_str());

@@ -25,6 +25,10 @@ pub(crate) struct Lists {
 
 impl Lists {
     pub(super) const ALL: Lists = Lists { tools: true, resources: true, prompts: true };
+
+    pub(crate) fn any(self) -> bool {
+        self.tools || self.resources || self.prompts
+    }
 }
 
 pub(super) struct Lifetime {

@@ -97,7 +97,9 @@ impl Relay {
             Handling::Answer => Ok(Object::new()),
             Handling::Question(kind) => match self.may_ask(&request, kind).await {
                 Ok(our_id) => {
-                    let params = filter::clean_params(&self.caller, self.redact(), request.params);
+                    // Tasks at the client are not carried: the question is asked without one.
+                    let params = request.params.map(|params| params.without("task"));
+                    let params = filter::clean_params(&self.caller, self.redact(), params);
                     let text = write::request(&our_id, request.method.name, params);
                     return self.send_message(text, Some(event)).await;
                 }
@@ -218,6 +220,24 @@ impl Relay {
             params.insert("requestId", our_id.to_value());
         }
         true
+    }
+
+    /// The first word on a subscription that the server does not know: what of it we give ourselves.
+    pub(super) async fn acknowledge(&self) -> Result<(), End> {
+        let Purpose::Listen(call, wanted) = &self.purpose else {
+            return Ok(());
+        };
+        let lists = [
+            (wanted.tools, "toolsListChanged"),
+            (wanted.resources, "resourcesListChanged"),
+            (wanted.prompts, "promptsListChanged"),
+        ];
+        let given = lists.into_iter().filter(|(wanted, _)| *wanted);
+        let given = given.fold(Object::new(), |given, (_, key)| given.with(key, true));
+        let mut params = Object::new().with("notifications", given);
+        meta::set(&mut params, meta::key::SUBSCRIPTION_ID, call.client_id.to_value());
+        let text = own::notice_text("notifications/subscriptions/acknowledged", Some(params));
+        self.send_message(text, None).await
     }
 
     /// A change of the policy altered what this client sees.

@@ -127,6 +127,70 @@ async fn a_grant_that_is_revoked_while_its_stream_is_being_opened_gets_none() {
     assert_eq!(answer.status(), 401);
 }
 
+/// Waits until the server was told that a session has ended.
+async fn told_the_server(rig: &Rig) -> crate::fake_server::Received {
+    let ended = || {
+        let received = rig.server.received.lock().unwrap();
+        received.iter().find(|received| received.verb == Method::DELETE).cloned()
+    };
+    let wait = async {
+        loop {
+            if let Some(received) = ended() {
+                return received;
+            }
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+    };
+    tokio::time::timeout(std::time::Duration::from_secs(60), wait).await.unwrap()
+}
+
+#[tokio::test]
+async fn a_server_is_told_that_a_session_of_a_revoked_grant_has_ended() {
+    let rig = Rig::legacy(OPEN).await;
+    rig.client.initialize().await;
+    rig.gateway.replace(Snapshot::compile(Vec::new(), Vec::new(), GrantTable::default()).unwrap());
+    assert_eq!(told_the_server(&rig).await.header("mcp-session-id"), "the-one-session");
+}
+
+#[tokio::test]
+async fn a_server_is_told_that_a_session_idled_out() {
+    let settings = Settings { session_idle_timeout_ms: 1, ..Settings::default() };
+    let rig = Rig::start(OPEN, false, script(|_| None), settings).await;
+    assert_eq!(rig.client.post(crate::client::INITIALIZE).await.status, 200);
+    assert_eq!(told_the_server(&rig).await.header("mcp-session-id"), "the-one-session");
+}
+
+#[tokio::test]
+async fn servers_are_told_when_the_gateway_stops() {
+    let mut rig = Rig::legacy(OPEN).await;
+    rig.client.initialize().await;
+    rig.stop.take().unwrap().send(()).unwrap();
+    (&mut rig.served).await.unwrap().unwrap();
+    assert_eq!(told_the_server(&rig).await.header("mcp-session-id"), "the-one-session");
+}
+
+#[tokio::test]
+async fn a_server_without_subscriptions_leaves_them_to_the_gateway() {
+    let play = script(|received| {
+        let error = r#"{"code":-32601,"message":"method not found"}"#;
+        (received.at("method") == "subscriptions/listen").then(|| Play::Error(error.to_owned()))
+    });
+    let rig = Rig::start(OPEN, true, play, Settings::default()).await;
+    rig.client.call("echo", r#"{"text":"x"}"#).await;
+    let client = rig.client.modern("subscriptions/listen", "");
+    let wish = r#""notifications":{"toolsListChanged":true,"resourceSubscriptions":["doc://a/b"]}"#;
+    let mut stream = client.stream(Method::POST, &body("subscriptions/listen", wish)).await;
+    let first = stream.next().await.unwrap();
+    assert_eq!(at(&first, "method"), "notifications/subscriptions/acknowledged");
+    assert_eq!(at(&first, "params|notifications"), r#"{"toolsListChanged":true}"#);
+    assert_eq!(at(&first, "params|_meta|io.modelcontextprotocol/subscriptionId"), "7");
+    rig.replace_policy(r#"{"version":"1","default":"allow","hide":["secret"]}"#, 2);
+    assert_eq!(at(&stream.next().await.unwrap(), "method"), "notifications/tools/list_changed");
+    let other = r#""notifications":{"resourceSubscriptions":["doc://a/b"]}"#;
+    let refused = client.post(&body("subscriptions/listen", other)).await;
+    assert_eq!(refused.at("error|code"), "-32601", "{}", refused.text);
+}
+
 #[tokio::test]
 async fn a_client_that_does_not_read_cannot_keep_a_revoked_grants_stream_open() {
     let (play, senders) = streaming("tools/call");

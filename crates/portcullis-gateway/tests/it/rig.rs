@@ -79,6 +79,7 @@ pub(crate) fn spec(name: &str, url: String) -> ServerSpec {
         classes,
         era: EraSetting::Auto,
         answer_timeout_ms: None,
+        allow_private: false,
     }
 }
 

@@ -16,6 +16,7 @@ fn server(name: &str, headers: Vec<(&str, HeaderInput)>) -> NewServer {
         transport: Transport::Url("http://127.0.0.1:9001/mcp".to_owned()),
         headers: headers.into_iter().map(|(name, input)| (name.to_owned(), input)).collect(),
         classes: BTreeMap::from([("eval".to_owned(), RiskClass::Execute)]),
+        allow_private: true,
     }
 }
 
@@ -43,12 +44,15 @@ fn a_server_is_kept_with_its_headers_and_classes() {
     let values: Vec<_> = resolved.iter().map(|(_, secret)| secret.expose()).collect();
     assert_eq!(values, ["from-file", "CANARY-value"]);
     assert!(!format!("{added:?}").contains("CANARY"));
-    let stdio = NewServer {
-        transport: Transport::Command(vec!["npx".into(), "server".into()]),
-        ..server("stdio", vec![])
+    let command = StoredCommand {
+        words: vec!["npx".into(), "server".into()],
+        cwd: Some("/srv".into()),
+        inherit_env: true,
+        shared: true,
     };
+    let stdio = NewServer { transport: Transport::Command(command.clone()), ..server("stdio", vec![]) };
     let stdio = data.store.add_server(&stdio, at(0)).unwrap();
-    assert_eq!(stdio.transport, Transport::Command(vec!["npx".into(), "server".into()]));
+    assert_eq!(stdio.transport, Transport::Command(command));
     assert!(data.store.add_server(&server("pharo", vec![]), at(0)).is_err());
     for name in ["", "..", "a b", "../x", "ü", &"x".repeat(129)] {
         assert!(data.store.add_server(&server(name, vec![]), at(0)).is_err(), "{name:?}");

@@ -7,6 +7,7 @@ use hyper::body::Bytes;
 use hyper::{Request, StatusCode, Uri};
 use portcullis_catalogue::index::import::registry_page;
 use portcullis_catalogue::index::{ServerEntry, Skipped};
+use portcullis_gateway::Reach;
 
 use crate::introspect::{HttpClient, address, cause, client};
 
@@ -35,7 +36,7 @@ pub(super) fn read(url: &str, progress: &mut dyn FnMut(&str)) -> Result<Registry
     let address = address(url)?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("the system gives no threads: {error}"))?;
-    runtime.block_on(pages(&client()?, &address, progress))
+    runtime.block_on(pages(&client(Reach::Anywhere)?, &address, progress))
 }
 
 async fn pages(

@@ -65,6 +65,9 @@ impl Instance {
         if let Some(name) = admin::server_to_check(command, arguments) {
             return admin::check_server(name, |name| self.lock().spec(name));
         }
+        if let Some(answer) = admin::server_logs(&self.gateway, command, arguments) {
+            return answer;
+        }
         let mut changing = self.lock();
         let Changing { store, config, .. } = &mut *changing;
         let used = self.gateway.snapshot().grants().last_used();
@@ -89,6 +92,12 @@ impl Instance {
         }
         let refreshed = self.refresh(&mut changing);
         answer.and_then(|answer| refreshed.map(|()| answer))
+    }
+
+    /// The data plane, for whoever watches it.
+    #[cfg(feature = "otlp")]
+    pub(crate) fn gateway(&self) -> &Gateway {
+        &self.gateway
     }
 
     /// Takes a new configuration in, whole or not at all.

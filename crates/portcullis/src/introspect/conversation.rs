@@ -48,9 +48,9 @@ impl<'a> Conversation<'a> {
                 progress(&format!("starting {shown}"));
                 Channel::Lines(Lines::start(&command, shown)?)
             }
-            Target::Url { url, headers } => {
+            Target::Url { url, headers, reach } => {
                 progress(&format!("reaching {shown}"));
-                Channel::Http(Box::new(Endpoint::new(&url, &headers, shown)?))
+                Channel::Http(Box::new(Endpoint::new(&url, &headers, reach, shown)?))
             }
         };
         let revision = MODERN.to_owned();

@@ -8,6 +8,7 @@ use hyper_rustls::{HttpsConnector, HttpsConnectorBuilder};
 use hyper_util::client::legacy::Client;
 use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
+use portcullis_gateway::{Reach, Resolver};
 use portcullis_json::{Limits, Value, parse};
 use portcullis_mcp::sse::{Reader, SseLimits};
 use portcullis_state::Secret;
@@ -18,7 +19,7 @@ const SESSION: &str = "mcp-session-id";
 const VERSION: &str = "mcp-protocol-version";
 
 /// A client that speaks HTTP and HTTPS.
-pub(crate) type HttpClient = Client<HttpsConnector<HttpConnector>, Full<Bytes>>;
+pub(crate) type HttpClient = Client<HttpsConnector<HttpConnector<Resolver>>, Full<Bytes>>;
 
 /// An address that is talked to.
 pub(super) struct Endpoint {
@@ -30,14 +31,16 @@ pub(super) struct Endpoint {
 }
 
 /// A client for both schemes, with the roots that browsers trust.
-pub(crate) fn client() -> Result<HttpClient, String> {
+pub(crate) fn client(reach: Reach) -> Result<HttpClient, String> {
+    let mut http = HttpConnector::new_with_resolver(Resolver(reach));
+    http.enforce_http(false);
     let provider = rustls::crypto::ring::default_provider();
     let connector = HttpsConnectorBuilder::new()
         .with_provider_and_webpki_roots(provider)
         .map_err(|error| format!("TLS cannot be set up: {error}"))?
         .https_or_http()
         .enable_http1()
-        .build();
+        .wrap_connector(http);
     Ok(Client::builder(TokioExecutor::new()).build(connector))
 }
 
@@ -59,7 +62,12 @@ pub(crate) fn cause(error: &dyn std::error::Error) -> String {
 }
 
 impl Endpoint {
-    pub(super) fn new(url: &str, headers: &[(String, Secret)], shown: &str) -> Result<Endpoint, String> {
+    pub(super) fn new(
+        url: &str,
+        headers: &[(String, Secret)],
+        reach: Reach,
+        shown: &str,
+    ) -> Result<Endpoint, String> {
         let mut sent = HeaderMap::new();
         sent.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         sent.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
@@ -70,7 +78,7 @@ impl Endpoint {
             value.set_sensitive(true);
             sent.insert(header, value);
         }
-        let (client, url) = (client()?, address(url)?);
+        let (client, url) = (client(reach)?, address(url)?);
         Ok(Endpoint { client, url, headers: sent, session: None, shown: shown.to_owned() })
     }
 

@@ -12,6 +12,7 @@ mod process;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use portcullis_gateway::Reach;
 use portcullis_json::Value;
 use portcullis_state::Secret;
 
@@ -37,15 +38,19 @@ pub(crate) enum Target {
         url: String,
         /// What to send along.
         headers: Vec<(String, Secret)>,
+        /// Where its name may lead.
+        reach: Reach,
     },
 }
 
-/// A program to start. It gets our own environment, and `env` on top.
+/// A program to start.
 pub(crate) struct LocalCommand {
     /// The program and its arguments; no shell reads them.
     pub(crate) argv: Vec<String>,
     /// Set for the program.
     pub(crate) env: Vec<(String, Secret)>,
+    /// Whether that is all; otherwise it comes on top of our own environment.
+    pub(crate) is_env_whole: bool,
     /// Where it runs; here if nowhere else.
     pub(crate) cwd: Option<PathBuf>,
 }

@@ -8,6 +8,7 @@ use portcullis_catalogue::index::import::definitions;
 use portcullis_catalogue::index::{Skipped, saved};
 use portcullis_catalogue::record::{Posture, Provenance, ServerFacts};
 use portcullis_catalogue::{ToolDefinition, inert_short};
+use portcullis_gateway::Reach;
 use portcullis_json::Value;
 
 use crate::config::resolve_secret;
@@ -75,7 +76,8 @@ pub(super) fn from_url(
         .iter()
         .map(|(name, value)| Ok((name.clone(), resolve_secret(value, |path| path.into())?)))
         .collect();
-    let target = Target::Url { url: url.to_owned(), headers: resolved? };
+    // Somebody at this machine wrote the address: it may be in any network.
+    let target = Target::Url { url: url.to_owned(), headers: resolved?, reach: Reach::Anywhere };
     let shown = format!("server `{}`", inert_short(&host, 100));
     let seen = introspect::list(target, &shown, wait, &mut |text| output.progress(text))?;
     let posture = Posture { open_remote: headers.is_empty() && !is_loopback(&host), ..Posture::default() };
@@ -92,7 +94,7 @@ pub(super) fn from_command(
     let program = argv.first().map(String::as_str).unwrap_or_default();
     let program = Path::new(program).file_name().map_or(program.into(), |name| name.to_string_lossy());
     let shown = format!("`{}`", inert_short(&program, 100));
-    let command = LocalCommand { argv: argv.to_vec(), env: Vec::new(), cwd: None };
+    let command = LocalCommand { argv: argv.to_vec(), env: Vec::new(), is_env_whole: false, cwd: None };
     let seen = introspect::list(Target::Command(command), &shown, wait, &mut |text| output.progress(text))?;
     let posture = Posture { unpinned: is_unpinned(argv), ..Posture::default() };
     Ok(live(seen, name, &program, posture))

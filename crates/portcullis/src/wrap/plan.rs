@@ -131,6 +131,8 @@ impl Plan {
             classes: BTreeMap::new(),
             era: EraSetting::Auto,
             answer_timeout_ms: None,
+            // Whoever starts a wrap wrote the address.
+            allow_private: true,
         })
     }
 }

@@ -6,6 +6,9 @@ mod catalogue;
 mod command;
 mod commands;
 mod documents;
+mod local_servers;
+#[cfg(feature = "otlp")]
+mod otlp;
 mod peers;
 mod pins;
 mod policy_check;

@@ -33,7 +33,17 @@ impl Running {
 
     /// `portcullis serve` with the file `portcullis.toml`, which says `port`.
     pub(crate) fn serve(directory: &Path, port: u16, environment: &[(&str, &str)]) -> Running {
-        let process = spawn(directory, &["serve"], environment);
+        Running::serve_with(directory, port, &[], environment)
+    }
+
+    /// The same with more arguments.
+    pub(crate) fn serve_with(
+        directory: &Path,
+        port: u16,
+        more: &[&str],
+        environment: &[(&str, &str)],
+    ) -> Running {
+        let process = spawn(directory, &[&["serve"], more].concat(), environment);
         let running = Running { process, printed: Value::Null };
         let ready = || {
             std::net::TcpStream::connect(("127.0.0.1", port)).is_ok()

@@ -7,7 +7,7 @@ use serde_json::{Value, json};
 use super::client::{Client, Era, Sdk};
 use super::gateway::Gateway;
 use super::pair::names;
-use super::servers::Server;
+use super::servers::{Server, built};
 use super::{Scenario, play};
 
 struct Stage {
@@ -54,6 +54,15 @@ fn pharo_over_http_with_sessions() {
 #[test]
 fn pharo_over_http_without_sessions() {
     run_over_http(Sdk::Python, Era::Modern);
+}
+
+#[test]
+fn pharo_over_stdio() {
+    let image = StandIn::start().unwrap();
+    let program = json!([built("pharo-interop-mcp")]);
+    let way = format!("command = {program}\nenv = {{ PHARO_SIS_URL = \"{}\" }}", image.url());
+    let gateway = Gateway::before(&way, &policy());
+    run(Sdk::TypeScript, Era::Modern, image, gateway, None);
 }
 
 fn list(stage: &mut Stage) {

@@ -21,11 +21,10 @@ enum Front {
     /// The client starts `wrap`, which starts the server.
     Wrap,
     /// The client talks HTTP with a gateway, which starts the server.
-    #[expect(dead_code, reason = "the configuration has no programs yet")]
     Serve,
 }
 
-const FRONTS: [Front; 1] = [Front::Wrap];
+const FRONTS: [Front; 2] = [Front::Wrap, Front::Serve];
 
 struct Call {
     tool: &'static str,
