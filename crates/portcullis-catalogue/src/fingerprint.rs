@@ -52,7 +52,7 @@ pub struct Fingerprint {
 impl Fingerprint {
     /// The fingerprint of a definition. Equal JSON values give equal fingerprints, however they are spelled.
     pub fn of(tool: &ToolDefinition) -> Fingerprint {
-        let parts = Part::ALL.map(|part| digest(&part_value(tool, part)));
+        let parts = Part::ALL.map(|part| part_digest(tool, part));
         let mut whole = Object::new().with("name", tool.name.as_str());
         for (part, digest) in Part::ALL.iter().zip(parts) {
             whole.insert(part.field(), Value::from(hex(&digest)));
@@ -77,9 +77,9 @@ impl Fingerprint {
     }
 }
 
-fn part_value(tool: &ToolDefinition, part: Part) -> Value {
-    let text = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
-    let value = |value: &Option<Value>| value.clone().unwrap_or(Value::Null);
+fn part_digest(tool: &ToolDefinition, part: Part) -> Digest {
+    let text = |text: &Option<String>| digest(&text.as_deref().map_or(Value::Null, Value::from));
+    let value = |value: &Option<Value>| digest(value.as_ref().unwrap_or(&Value::Null));
     match part {
         Part::Title => text(&tool.title),
         Part::Description => text(&tool.description),

@@ -4,6 +4,7 @@ use std::io;
 
 use clap::{Parser, Subcommand};
 
+use crate::catalogue::CatalogueCommand;
 use crate::demo::Demo;
 use crate::exit::{self, Code};
 use crate::grant::GrantCommand;
@@ -56,6 +57,9 @@ enum Command {
     /// Read, search, verify and export the decision log.
     #[command(subcommand, arg_required_else_help = true)]
     Log(LogCommand),
+    /// What is known about servers and their tools: search, show, import, compare, export.
+    #[command(subcommand, arg_required_else_help = true)]
+    Catalogue(CatalogueCommand),
     /// About the configuration file.
     #[command(subcommand, arg_required_else_help = true)]
     Config(ConfigCommand),
@@ -73,6 +77,7 @@ impl Cli {
             Command::Grant(command) => command.run(output),
             Command::Policy(command) => command.run(output),
             Command::Log(command) => command.run(output),
+            Command::Catalogue(command) => command.run(output),
             Command::Config(command) => command.run(output),
         }
     }

@@ -2,6 +2,7 @@
 
 mod admin;
 mod agent;
+mod catalogue;
 mod cli;
 mod config;
 mod demo;

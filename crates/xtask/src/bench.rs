@@ -12,6 +12,9 @@ use clap::ValueEnum;
 
 use crate::{process, workspace};
 
+mod catalogue;
+mod plot;
+
 const EXAMPLE: &str = "decide_once";
 const ITERATIONS_FEW: u64 = 1000;
 const ITERATIONS_MANY: u64 = 2000;
@@ -30,6 +33,8 @@ enum Subject {
     Policy,
     /// Reading JSON: `portcullis-json`
     Json,
+    /// The index of 50,000 servers: import, search, memory and disk as it grows
+    Catalogue,
     /// The Pharo server against the bare image side, held to its budgets: `pharo-interop`
     Pharo,
     /// What `portcullis wrap` adds to a stdio server
@@ -39,6 +44,7 @@ enum Subject {
 /// Runs the benchmarks of one crate; for policies also counts instructions.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match arguments.subject {
+        Subject::Catalogue => catalogue::run(),
         Subject::Json => run_benches("portcullis-json", &[]),
         Subject::Pharo => run_benches("pharo-interop", &["--", "--check"]),
         Subject::Wrap => wrap::run(),

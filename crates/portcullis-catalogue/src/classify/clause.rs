@@ -34,6 +34,9 @@ fn is_asking(verb: &str, object: &[&str]) -> bool {
     matches!(verb, "run" | "execute" | "perform") && asks
 }
 
+/// Verbs of looking that open a sentence as verbs, unless a preposition makes them nouns (`List of doors`).
+const LOOKING: &str = "list show view search";
+
 /// One sentence with its words.
 pub(crate) struct Clause<'a> {
     text: &'a str,
@@ -107,7 +110,8 @@ impl<'a> Clause<'a> {
             return None;
         }
         let next = self.word(at + 1);
-        let sure = verb.kind == Kind::Strict || form != Form::Base || listed(DETERMINERS, next);
+        let looks = listed(LOOKING, verb.base) && !next.is_empty() && !is_preposition(next);
+        let sure = verb.kind == Kind::Strict || form != Form::Base || listed(DETERMINERS, next) || looks;
         let mut reading = self.reading(verb, at, sure);
         self.take_alternatives(at, form, &mut reading);
         Some(reading)
@@ -158,9 +162,17 @@ impl<'a> Clause<'a> {
         } else if is_asking(verb.base, &object) {
             reading.turn(Class::Read, "asks a question");
             reading.sure = false;
+        } else if verb.base == "drop" && self.puts_down(at) {
+            reading.turn(Class::Write, "puts something down somewhere");
+            reading.sure = true;
         }
         reading.object = object.iter().map(|word| (*word).to_owned()).collect();
         reading
+    }
+
+    /// `Drop files onto an element`: nothing is lost.
+    fn puts_down(&self, at: usize) -> bool {
+        (at + 1..self.words.len()).any(|index| matches!(self.word(index), "onto" | "into"))
     }
 
     /// What the verb at `at` is done to: up to a preposition, a joiner or punctuation.
@@ -170,6 +182,10 @@ impl<'a> Clause<'a> {
             let gap = self.gap(index - 1);
             let word = self.word(index);
             let broken = gap.contains([',', ';', ':', '(', ')', '/', '.', '—']);
+            // `A list of doors` is about doors.
+            if word == "of" && self.word(index - 1) == "list" {
+                continue;
+            }
             if broken || is_preposition(word) || matches!(word, "and" | "or" | "then") {
                 break;
             }

@@ -31,7 +31,7 @@ impl Place {
         match self {
             Place::Name => "name".to_owned(),
             Place::Description => "description".to_owned(),
-            Place::Schema(pointer) => pointer.to_string(),
+            Place::Schema(pointer) => short_place(pointer),
             Place::Annotation(hint) => format!("annotations.{hint}"),
             Place::Siblings => "other tools".to_owned(),
             Place::Absent => "definition".to_owned(),
@@ -56,6 +56,18 @@ pub struct Evidence {
     pub votes: Option<Class>,
     /// What it says, in our words.
     pub says: String,
+}
+
+/// Characters of a place in a schema that are shown; names of parameters can be of any length.
+const PLACE_CHARACTERS_MAX: usize = 200;
+
+/// A place in a definition as it is shown: whole, unless somebody made it to hurt.
+pub(crate) fn short_place(pointer: &Pointer) -> String {
+    let text = pointer.as_str();
+    match text.char_indices().nth(PLACE_CHARACTERS_MAX) {
+        Some((end, _)) => format!("{}…", text.get(..end).unwrap_or_default()),
+        None => text.to_owned(),
+    }
 }
 
 /// The part of `text` between two bytes, cut to [`QUOTE_BYTES_MAX`].

@@ -21,6 +21,7 @@ mod siblings;
 pub use confidence::{CAP, FLOOR, REVIEW_BELOW};
 pub use decide::classify;
 pub(crate) use description::front;
+pub(crate) use evidence::short_place;
 pub use evidence::{Evidence, Place, QUOTE_BYTES_MAX, Signal};
 pub use rules::{RULES, Rule, RuleId};
 pub use siblings::{SIBLINGS_MAX, Siblings};

@@ -25,6 +25,13 @@ struct Turn {
 
 const TURNS: &[Turn] = &[
     Turn {
+        verbs: "write",
+        nouns: |word| matches!(word, "query" | "queries" | "sql" | "cypher" | "statement"),
+        reach: Reach::Head,
+        class: Class::Execute,
+        says: "runs a query that changes data",
+    },
+    Turn {
         verbs: "generate make build draft compose produce design write prepare regenerate",
         nouns: |word| Nouns::textual().has(word),
         reach: Reach::Any,
@@ -33,12 +40,17 @@ const TURNS: &[Turn] = &[
     },
     Turn {
         verbs: "create complete request",
-        nouns: |word| {
-            matches!(word, "completion" | "completions" | "embedding" | "embeddings" | "inference" | "quote")
-        },
+        nouns: |word| matches!(word, "completion" | "completions" | "embedding" | "embeddings" | "inference"),
         reach: Reach::Head,
         class: Class::Read,
         says: "asks a model and returns its answer",
+    },
+    Turn {
+        verbs: "request",
+        nouns: |word| matches!(word, "quote" | "quotes"),
+        reach: Reach::Head,
+        class: Class::Read,
+        says: "asks for a price, which changes nothing",
     },
     Turn {
         verbs: "evaluate compute calculate interpret load",
@@ -292,6 +304,9 @@ mod tests {
         assert_eq!(class("post", &["message", "template"]), None);
         assert_eq!(class("remove", &["issue", "labels"]), Some(Class::Write));
         assert_eq!(class("remove", &["file"]), None);
+        assert_eq!(class("write", &["query"]), Some(Class::Execute));
+        assert_eq!(class("write", &["poem"]), Some(Class::Read));
+        assert_eq!(class("create", &["quote"]), None);
         assert_eq!(class("clear", &["all", "logs"]), Some(Class::Destructive));
         assert_eq!(class("test", &["connection"]), Some(Class::Read));
     }

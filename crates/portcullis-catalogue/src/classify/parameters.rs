@@ -25,6 +25,8 @@ const LANGUAGES: &str = "\
 const PEACEFUL: &str = "\
     country currency language zip postal iso error status cron regular math \
     mathematical arithmetic filter airport iata ticker locale verification authorization";
+/// Words that say that something is put where a path leads.
+const WRITTEN: &str = "save saved saves saving write written writes";
 /// Words that say that a text is run.
 const RUN_WORDS: &str = "execute executed run evaluate evaluated executing eval running";
 
@@ -151,6 +153,18 @@ fn worst_choice(choices: &[&str]) -> Option<(Class, String)> {
         .max_by_key(|(class, _)| severity(*class))
 }
 
+/// Whether a result goes to the path that the parameter takes: its name says so, or its description.
+fn writes_there(parameter: &Parameter<'_>, words: &[Token]) -> bool {
+    let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.text.as_str()));
+    let place = has(&["path", "filepath", "dir", "directory", "folder"]);
+    let output = has(&["output", "save", "destination", "dest", "out"]);
+    if output && (place || has(&["file", "filename"])) {
+        return true;
+    }
+    let text = parameter.description.map(|text| split_text(text, WORDS_MAX)).unwrap_or_default();
+    place && text.iter().any(|word| listed(WRITTEN, &word.text))
+}
+
 fn plain_signals(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {
     let has = |wanted: &[&str]| words.iter().any(|word| wanted.contains(&word.text.as_str()));
     let head = words.last().map(|word| word.text.as_str()).unwrap_or_default();
@@ -184,9 +198,11 @@ fn plain_signals(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {
     if secret && verb(head).is_none() {
         add(Signal::Secret, RuleId::S10, "takes a secret");
     }
-    let output = has(&["output", "save", "destination", "dest", "out"])
-        && has(&["path", "file", "filename", "dir", "directory", "folder"]);
-    if output {
+    if writes_there(parameter, words) {
         said.writes_to = true;
+        let (rule, says) = (RuleId::S3, "writes to a path that the caller names");
+        said.evidence.retain(|evidence| evidence.rule != rule);
+        said.signals.retain(|signal| *signal != Signal::Path);
+        said.signal(Signal::Path, rule, parameter.place.clone(), parameter.name, says.to_owned());
     }
 }

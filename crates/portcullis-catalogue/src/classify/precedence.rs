@@ -19,6 +19,9 @@ pub(crate) fn lead_wins(name: &Reading, lead: &Reading, tokens: &[Token]) -> boo
     if name.base() == lead.base() {
         return !name.is_firm() && lead.turned.is_some();
     }
+    if names_what_is_looked_at(name, lead) {
+        return true;
+    }
     // The description opens with another verb of the same name: that one is the verb.
     let named = lead.is_firm() && tokens.iter().any(|word| word.text == lead.base());
     let closes = tokens.last().is_some_and(|word| word.text == lead.base());
@@ -32,6 +35,21 @@ pub(crate) fn lead_wins(name: &Reading, lead: &Reading, tokens: &[Token]) -> boo
         return soft && changes && lead.is_firm() && worse;
     }
     lead.is_firm() || worse && lead.verb.is_some()
+}
+
+/// Verbs that are as good a noun, where the name does not open with them.
+const ALSO_NOUNS: &str = "\
+    run upload download export import transition update change install launch start restore copy move \
+    replay transfer deployment";
+
+/// `recent_run`, `Get the latest run of a door`: the word of the name is what is looked at.
+fn names_what_is_looked_at(name: &Reading, lead: &Reading) -> bool {
+    let opens = name.rule == RuleId::N1 && !name.object.is_empty();
+    let looks = lead.class == Class::Read && lead.is_firm() && listed(CORE, lead.base());
+    let word = name.base();
+    let is_object =
+        |object: &String| object == word || object.strip_suffix('s').is_some_and(|one| one == word);
+    !opens && looks && listed(ALSO_NOUNS, word) && lead.object.iter().any(is_object)
 }
 
 /// Verbs of looking that are nothing else.

@@ -127,8 +127,8 @@ pub const RULES: &[Rule] = &[
         RuleId::S3,
         "S3",
         "path",
-        "a parameter takes a file path: signal; a converter that writes to one is Write",
-        &["path", "output_file"],
+        "a parameter takes a file path: signal; a look whose result is written to one is Write",
+        &["path", "take_picture(save_path): Write"],
     ),
     rule(RuleId::S4, "S4", "url", "a parameter takes a URL or host: signal", &["url", "webhook_url"]),
     rule(

@@ -12,7 +12,7 @@ use portcullis_json::Pointer;
 pub use across::{AcrossFinding, AcrossKind, Listed, SERVERS_MAX, across, looks_like, skeleton};
 
 use crate::Level;
-use crate::classify::Classification;
+use crate::classify::{Classification, short_place};
 use crate::definition::ToolDefinition;
 
 /// Bytes of one text that are searched; a longer one gets a finding of its own.
@@ -109,6 +109,13 @@ pub struct Spot {
     pub start: usize,
     /// The byte after the last.
     pub end: usize,
+}
+
+impl Spot {
+    /// The place as it is shown.
+    pub fn label(&self) -> String {
+        short_place(&self.place)
+    }
 }
 
 /// One finding.

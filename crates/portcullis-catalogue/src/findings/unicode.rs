@@ -21,10 +21,10 @@ pub(super) fn hidden(place: &Pointer, text: &str, found: &mut Vec<Finding>) {
     let Some((at, character)) = first else { return };
     let end = at + character.len_utf8();
     if character == '\u{1b}' || character == '\u{9b}' {
-        let says = format!("a terminal escape, {count} hidden characters in all");
+        let says = format!("a terminal escape, {}", in_all(count));
         found.push(finding(FindingKind::ActiveMarkup, Level::High, place, at, end, says));
     } else {
-        let says = format!("U+{:04X}, {count} hidden characters in all", u32::from(character));
+        let says = format!("U+{:04X}, {}", u32::from(character), in_all(count));
         found.push(finding(FindingKind::HiddenCharacters, Level::High, place, at, end, says));
     }
 }
@@ -53,4 +53,8 @@ pub(super) fn odd_name(name: &str, found: &mut Vec<Finding>) {
         let end = at + character.len_utf8();
         found.push(finding(FindingKind::OddName, Level::High, &place, at, end, says));
     }
+}
+
+fn in_all(count: usize) -> String {
+    format!("{count} hidden character{} in all", if count == 1 { "" } else { "s" })
 }

@@ -16,7 +16,7 @@ impl Index {
         loop {
             let hits = self.search(&page)?;
             for hit in &hits {
-                writeln!(out, "{}", compact(&line(hit)))?;
+                writeln!(out, "{}", compact(&entry_json(hit)))?;
             }
             written += hits.len();
             match hits.last() {
@@ -27,7 +27,8 @@ impl Index {
     }
 }
 
-fn line(entry: &Entry) -> Value {
+/// A tool of the index, as exports and programs get it.
+pub fn entry_json(entry: &Entry) -> Value {
     let confidence = Number::parse(&format!("{:.2}", entry.confidence)).map_or(Value::Null, Value::Number);
     let names = entry.parameters.split_whitespace().map(|shape| match shape.rsplit_once(':') {
         Some((name, _)) => name,

@@ -16,6 +16,7 @@ use super::search::ServerRow;
 use super::write::{ImportReport, store};
 use crate::definition::{Hints, ToolDefinition};
 use crate::fingerprint::{hex, unhex};
+use crate::inert::inert_json;
 use crate::record::Provenance;
 use crate::{Class, Signal};
 
@@ -59,9 +60,10 @@ impl Index {
     ) -> Result<(), IndexFault> {
         for server in self.servers()?.iter().filter(|server| wanted(server)) {
             let tools = self.facts_of(&server.name)?;
-            writeln!(out, "{}", compact(&head_line(server, tools.len())))?;
+            // Names are foreign text, and people read this file.
+            writeln!(out, "{}", inert_json(&compact(&head_line(server, tools.len()))))?;
             for tool in tools {
-                writeln!(out, "{}", compact(&tool))?;
+                writeln!(out, "{}", inert_json(&compact(&tool)))?;
             }
         }
         Ok(())

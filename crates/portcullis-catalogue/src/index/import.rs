@@ -1,6 +1,7 @@
 //! Importers: text that others made, to listings. Nothing here touches a network; broken records are reported
 //! and skipped.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::io::BufRead;
 use std::path::Path;
@@ -89,13 +90,13 @@ pub fn definitions(tools: &[Value]) -> (Vec<ToolDefinition>, Vec<Skipped>) {
 }
 
 /// Some lists have `arguments: [{name, type, desc}]` in place of a schema.
-fn with_schema(tool: &Value) -> Value {
+fn with_schema(tool: &Value) -> Cow<'_, Value> {
     let (Some(object), Some(arguments)) = (tool.as_object(), tool.get("arguments").and_then(Value::as_array))
     else {
-        return tool.clone();
+        return Cow::Borrowed(tool);
     };
     if object.contains_key("inputSchema") {
-        return tool.clone();
+        return Cow::Borrowed(tool);
     }
     let mut properties = Object::new();
     for argument in arguments {
@@ -111,7 +112,7 @@ fn with_schema(tool: &Value) -> Value {
         properties.insert(name, Value::Object(property));
     }
     let schema = Object::new().with("type", "object").with("properties", properties);
-    Value::Object(object.clone().with("inputSchema", schema))
+    Cow::Owned(Value::Object(object.clone().with("inputSchema", schema)))
 }
 
 /// A page of the official registry's API, or one `server.json`.

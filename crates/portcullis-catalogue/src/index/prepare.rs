@@ -24,6 +24,8 @@ pub(super) const WORD_BYTES_MIN: usize = 2;
 const WORD_BYTES_MAX: usize = 40;
 /// Pieces of evidence that are kept.
 const EVIDENCE_MAX: usize = 4;
+/// Bytes of one place in a schema that are kept.
+const PLACE_BYTES_MAX: usize = 120;
 /// Bytes of parameter names that are kept.
 const PARAMETERS_BYTES_MAX: usize = 400;
 /// Words that are in every description and are not searched by.
@@ -173,7 +175,7 @@ fn evidence(found: &Classification) -> String {
         let place = match &evidence.place {
             Place::Name => "n".to_owned(),
             Place::Description => "d".to_owned(),
-            Place::Schema(pointer) => format!("s{pointer}"),
+            Place::Schema(pointer) => format!("s{}", place_word(pointer.as_str())),
             Place::Annotation(hint) => format!("a{hint}"),
             Place::Siblings => "b".to_owned(),
             Place::Absent => "-".to_owned(),
@@ -181,6 +183,12 @@ fn evidence(found: &Classification) -> String {
         format!("{}:{place}:{}-{}", evidence.rule.code(), evidence.start, evidence.end)
     });
     pieces.collect::<Vec<_>>().join(" ")
+}
+
+/// A place as one short word.
+fn place_word(pointer: &str) -> String {
+    let word = crate::classify::front(pointer, PLACE_BYTES_MAX);
+    word.replace(char::is_whitespace, "_")
 }
 
 /// Bytes of each part's digest that are kept: enough to notice a change, not to prove one.

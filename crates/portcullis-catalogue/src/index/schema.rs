@@ -12,6 +12,9 @@ const CACHE_KIB: i64 = -32_768;
 /// Words that are collected in memory during an import, in bytes.
 const WORDS_BYTES: i64 = 16 << 20;
 
+/// Statements that are kept ready.
+const STATEMENTS_MAX: usize = 64;
+
 const TABLES: &str = "
 CREATE TABLE IF NOT EXISTS servers(
   id INTEGER PRIMARY KEY,
@@ -59,6 +62,13 @@ CREATE TABLE IF NOT EXISTS overrides(
   at INTEGER NOT NULL,
   PRIMARY KEY(server, tool)
 ) STRICT, WITHOUT ROWID;
+CREATE TABLE IF NOT EXISTS kept(
+  server TEXT NOT NULL,
+  at INTEGER NOT NULL,
+  version TEXT,
+  definitions TEXT NOT NULL,
+  PRIMARY KEY(server, at)
+) STRICT;
 CREATE VIRTUAL TABLE IF NOT EXISTS words USING fts5(
   text, content='', contentless_delete=1, detail=none, tokenize=\"unicode61 tokenchars '_'\"
 );
@@ -73,6 +83,7 @@ pub(super) fn prepare(connection: &Connection) -> Result<(), IndexFault> {
     connection.pragma_update(None, "journal_mode", "WAL")?;
     connection.pragma_update(None, "synchronous", "NORMAL")?;
     connection.pragma_update(None, "cache_size", CACHE_KIB)?;
+    connection.set_prepared_statement_cache_capacity(STATEMENTS_MAX);
     connection.execute_batch(TABLES)?;
     // More words in memory before they are written means fewer pieces to merge.
     connection.execute("INSERT INTO words(words, rank) VALUES('hashsize', ?1)", [WORDS_BYTES])?;

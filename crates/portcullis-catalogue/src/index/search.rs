@@ -235,11 +235,15 @@ fn match_expression(text: &str, search: &Search, beginning: bool) -> Option<Stri
     let mut words = split_text(text, WORDS_MAX);
     // One-letter words are not kept in the index.
     words.retain(|word| word.text.len() >= WORD_BYTES_MIN && !is_stop_word(&word.text));
-    let last = words.len().checked_sub(1)?;
+    // As the index splits them: a quoted term of two words would be a phrase, which it cannot find.
+    let marks = |c: char| !c.is_alphanumeric() && c != '_';
+    let parts: Vec<&str> =
+        words.iter().flat_map(|word| word.text.split(marks)).filter(|part| !part.is_empty()).collect();
+    let last = parts.len().checked_sub(1)?;
     let mut terms: Vec<String> = Vec::new();
-    for (index, word) in words.iter().enumerate() {
+    for (index, part) in parts.iter().enumerate() {
         let star = if beginning && index == last { "*" } else { "" };
-        terms.push(format!("\"{}\"{star}", word.text.replace('"', "")));
+        terms.push(format!("\"{part}\"{star}"));
     }
     terms.extend(search.class.map(|class| format!("\"{}\"", class_word(class))));
     let of_level = |level| Class::ALL.into_iter().find(|class| Level::of(*class) == level);

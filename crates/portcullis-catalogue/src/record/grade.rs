@@ -100,7 +100,8 @@ pub(crate) fn grade(tools: &[Graded], posture: Posture) -> Grade {
         return Grade { letter: None, score: 0.0, verdict: Verdict::Unknown, terms: Vec::new() };
     }
     let terms = terms(tools, posture);
-    let score = terms.iter().map(|term| term.1).sum::<f64>().max(0.0);
+    // Adding zero takes the sign away from a sum of nothing, which would be shown.
+    let score = terms.iter().map(|term| term.1).sum::<f64>().max(0.0) + 0.0;
     // A hair of floating point must not move a letter.
     let score = (score * 10_000.0).round() / 10_000.0;
     let letter = letter(score);

@@ -6,6 +6,7 @@ mod grade;
 mod questions;
 mod risk;
 mod server;
+mod slug;
 mod tool;
 
 pub use grade::{FORMULA, Grade, Letter, Posture, Verdict, grade_of};
@@ -14,6 +15,7 @@ pub(crate) use questions::{class_advice, class_meaning};
 pub use risk::Risk;
 pub(crate) use risk::class_rule;
 pub use server::{DANGEROUS_MAX, RELATED_MAX, ServerFacts, ServerRecord};
+pub use slug::{slug, slugs};
 pub(crate) use tool::definition_tokens;
 pub use tool::{NOT_LIVE_CAP, Override, Provenance, ToolRecord};
 
@@ -36,15 +38,6 @@ pub fn display_name(name: &str) -> String {
     }
 }
 
-/// The slug of a tool or server: lower case, `_` and other marks to `-`, dots kept for tools.
-pub fn slug(name: &str, keep_dots: bool) -> String {
-    let mark = |c: char| {
-        if c.is_alphanumeric() || (keep_dots && c == '.') { c } else { '-' }
-    };
-    let slug: String = name.to_lowercase().chars().map(mark).collect();
-    slug.trim_matches('-').to_owned()
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -55,7 +48,5 @@ mod tests {
         assert_eq!(article("Read"), "a");
         assert_eq!(display_name("Pharo MCP Server"), "Pharo MCP Server");
         assert_eq!(display_name("pharo"), "pharo MCP server");
-        assert_eq!(slug("Run_Class.Test", true), "run-class.test");
-        assert_eq!(slug("io.github/a.b", false), "io-github-a-b");
     }
 }

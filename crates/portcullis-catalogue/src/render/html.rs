@@ -94,9 +94,9 @@ fn write_server(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
         "<section><div class=\"head\"><span class=\"grade g{letter}\" title=\"grade\">{letter}</span><div><h2>{}</h2>\
-         <p>{} tools, {} of them can change or destroy something. Verdict: <b>{}</b>.</p></div></div>",
+         <p>{}, {} of them can change or destroy something. Verdict: <b>{}</b>.</p></div></div>",
         escape(&display_name(&server.facts.name)),
-        server.tools.len(),
+        counted(server.tools.len(), "tool"),
         server.mutating(),
         server.grade.verdict.name()
     )?;
@@ -107,23 +107,27 @@ fn write_server(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
         server.by_provenance().iter().map(|(from, count)| format!("{count} {}", from.name())).collect();
     writeln!(
         out,
-        "<p class=\"quiet\">Score {:.2}: {}. Seen: {}. About {} tokens of definitions, {}; with only the 5 cheapest tools {} fewer.</p>",
+        "<p class=\"quiet\">Score {:.2}: {}. Seen: {}. About {} tokens of definitions ({}){}.</p>",
         server.grade.score,
         terms.join(", "),
         from.join(", "),
         server.tokens(),
         tokens::NOTE,
-        server.saved_with(5)
+        match server.saved_with(5) {
+            0 => String::new(),
+            saved => format!("; with only the 5 cheapest tools {saved} fewer"),
+        }
     )?;
     write_dangerous(server, out)?;
     write_findings(server, out)?;
     write_tools(server, out)?;
+    out.write_str("<h3>Policies</h3>\n")?;
     for profile in Profile::ALL {
         let policy = server.policy(profile);
         let open = if profile == Profile::Recommended { " open" } else { "" };
         writeln!(
             out,
-            "<details{open}><summary>Policy: {}</summary><p>{} {}</p><pre>{}</pre></details>",
+            "<details{open}><summary>{}</summary><p>{} {}</p><pre>{}</pre></details>",
             profile.name(),
             sentence(&policy.effect),
             policy.others,
@@ -176,7 +180,7 @@ fn write_findings(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
                 badge(finding.level),
                 finding.kind.name(),
                 escape(&inert_short(tool.name(), 80)),
-                escape(finding.spot.place.as_str()),
+                escape(&finding.spot.label()),
                 sentence(&finding.says)
             )?;
         }
@@ -200,7 +204,7 @@ fn write_tool(server: &ServerRecord, tool: &ToolRecord, out: &mut String) -> std
     let review = if tool.computed.needs_review() { " · needs review" } else { "" };
     writeln!(
         out,
-        "<details class=\"tool\"><summary><code>{}</code> <span class=\"class c{1}\">{1}</span> {2} <span class=\"quiet\">{3:.2}{review} · {4} tokens</span></summary>",
+        "<details class=\"tool\"><summary><code>{}</code> <span class=\"class c{1}\">{1}</span> {2} <span class=\"quiet once\">{3:.2}{review} · {4} tokens</span></summary>",
         escape(&inert_short(tool.name(), 80)),
         tool.class().name(),
         badge(tool.level()),

@@ -5,7 +5,7 @@ use portcullis_json::{Object, Value};
 use crate::findings::Finding;
 use crate::fingerprint::hex;
 use crate::recommend::Profile;
-use crate::record::{Provenance, ServerRecord, ToolRecord};
+use crate::record::{Provenance, ServerRecord, ToolRecord, slugs};
 use crate::{Class, Evidence, tokens};
 
 fn number(value: f64) -> Value {
@@ -53,7 +53,13 @@ pub fn server_json(server: &ServerRecord) -> Value {
     for profile in Profile::ALL {
         policies.insert(profile.name(), server.policy(profile).policy);
     }
-    let tools: Vec<Value> = server.tools.iter().map(|tool| tool_json(server, tool)).collect();
+    let names: Vec<&str> = server.tools.iter().map(ToolRecord::name).collect();
+    let tools =
+        server.tools.iter().zip(slugs(&names, true)).map(|(tool, slug)| match tool_json(server, tool) {
+            Value::Object(object) => Value::Object(object.with("slug", slug)),
+            other => other,
+        });
+    let tools: Vec<Value> = tools.collect();
     let optional = |text: &Option<String>| text.as_deref().map_or(Value::Null, Value::from);
     let object = Object::new()
         .with("server", server.facts.name.as_str())
@@ -138,7 +144,7 @@ fn finding(finding: &Finding) -> Value {
     let object = Object::new()
         .with("kind", finding.kind.name())
         .with("level", finding.level.name())
-        .with("place", finding.spot.place.as_str())
+        .with("place", finding.spot.label())
         .with("start", count(finding.spot.start))
         .with("end", count(finding.spot.end))
         .with("says", finding.says.as_str());

@@ -119,7 +119,7 @@ fn write_findings(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
                 finding.level.name(),
                 finding.kind.name(),
                 code(tool.name()),
-                code(finding.spot.place.as_str()),
+                code(&finding.spot.label()),
                 escape(&finding.says)
             )?;
         }

@@ -52,7 +52,7 @@ fn result(server: &ServerRecord, risk: &Risk<'_>, rules: &[(String, &str)], file
         "{}/{}{}",
         inert_short(&server.facts.name, 100),
         inert_short(risk.tool.name(), 200),
-        inert(risk.place)
+        inert_short(risk.place, 200)
     );
     let index = rules.iter().position(|(id, _)| *id == risk.rule).unwrap_or_default();
     let prints = Object::new().with("portcullis/v1", format!("{}:{name}", risk.rule));

@@ -69,7 +69,7 @@ const WRITE_STRICT: &str = "\
     drag duplicate edit enable enrich enroll expire export favorite favourite fill finalize finish \
     fix follow fulfill grant hover ignore implement import increment ingest initialize insert \
     login logout maintain mark memorize merge migrate mkdir modify mount move mute mv nudge \
-    offboard onboard optimize patch persist place postpone prioritize promote propose protect \
+    offboard onboard optimize patch persist postpone prioritize promote propose protect \
     provision put react reactivate reassign rebase redo refactor register reindex reject remember \
     rename reopen reorder repair replace reprioritize reschedule resize resolve restore revert \
     rewrite rollback save scaffold set settle ship snooze submit subscribe suspend swipe switch \
@@ -82,7 +82,7 @@ const WRITE_EITHER: &str = "\
     cleanup clear combine comment commit compose customise cut deposit design distribute draft \
     draw emulate encrypt end enhance exchange extend extrude flag flip focus fork generate group \
     improve index init issue join label leave lend lifecycle like link load lock log make maximize \
-    minimize mint model note open order overlay pack paint paste personalize pin populate post \
+    minimize mint model note open order overlay pack paint paste personalize pin place populate post \
     prepare press produce pull push record refine refresh release report request reserve reset \
     rotate schedule scroll seed select setup share shift sketch skip slice split stage stake star \
     stash store supply swap synthesize tag touch trade transfer transform trim type unpack unstake \

@@ -91,7 +91,7 @@ nouns! {
         link regex key access login proxy";
     /// Objects of `run` and `execute` that name a question.
     question = "query search lookup report analysis retrieval calculation recognition review research check \
-        comparison traceroute ocr ping computation evaluation validation inspection audit diagnosis assessment";
+        comparison traceroute ocr ping computation evaluation validation inspection audit diagnosis assessment inference";
     /// Records that stay what they are under another name when they are converted.
     entity = "task issue lead contact deal ticket card page item user account channel note opportunity subtask \
         project story epic document draft file video audio image pdf excel docx pptx spreadsheet";

@@ -36,6 +36,8 @@ fn objects_turn_verbs() {
     check("clear_history", "", Class::Destructive);
     check("clear_cache", "", Class::Write);
     check("resolve_dns", "", Class::Read);
+    check("write_query", "", Class::Execute);
+    check("create_quote", "Create a quote for doors", Class::Write);
     check("resolve_thread", "", Class::Write);
     check("create_chat_completion", "", Class::Read);
     check("convert_lead", "Converts a lead to a deal", Class::Write);
@@ -50,6 +52,15 @@ fn descriptions_decide_where_names_do_not() {
     check("door_manage", "Manage doors: create, rename, or delete them", Class::Destructive);
     check("compute_door_delete", "Delete a door", Class::Destructive);
     check("evaluate", "Execute JavaScript in the console", Class::Execute);
+    check("door_branch", "List door branches", Class::Read);
+    check("recent_run", "Get the latest run of a door", Class::Read);
+    check("door_upload_ls", "Lists uploads of a door", Class::Read);
+    check("upload_door", "Get the upload of a door going", Class::Write);
+    check("run_door", "Get a run of the door", Class::Execute);
+    check("place_details", "Get details about a place", Class::Read);
+    check("place_photo", "Show photos of a place", Class::Read);
+    check("drop_door", "Drops a door", Class::Destructive);
+    check("drop", "Drop files onto a door, as if dragged", Class::Write);
     check("puerta", "Elimina una puerta", Class::Destructive);
     check("门", "查询所有的门", Class::Read);
 }
@@ -78,6 +89,24 @@ fn free_form_code_raises_and_a_plain_query_does_not() {
     assert_eq!(class(&with("explain_code", r#"{"code":{"type":"string"}}"#)), Class::Read);
     let country = r#"{"code":{"type":"string","description":"ISO country code"}}"#;
     assert_eq!(class(&with("get_country", country)), Class::Read);
+    check("read_query", "Execute a SELECT query on the SQLite database", Class::Execute);
+    check("read_doors", "Execute a Cypher query that reads", Class::Execute);
+    check("find", "Run a find query against a collection of doors", Class::Read);
+}
+
+#[test]
+fn a_look_that_writes_a_file_where_the_caller_says_is_a_write() {
+    let with = |parameter: &str, says: &str| {
+        let text = format!(
+            r#"{{"name":"get_door","inputSchema":{{"properties":{{"{parameter}":{{"type":"string","description":"{says}"}}}}}}}}"#
+        );
+        classify(&tool(&text), &Siblings::none())
+    };
+    let saved = with("filePath", "The path to save the picture to");
+    assert_eq!((saved.class, saved.evidence[0].rule), (Class::Write, RuleId::S3));
+    assert_eq!(with("output_dir", "").class, Class::Write);
+    assert_eq!(with("path", "Where the door is").class, Class::Read);
+    assert_eq!(with("query", "Saved searches to look through").class, Class::Read);
 }
 
 #[test]
@@ -116,6 +145,7 @@ fn money_moves_only_with_a_verb() {
     check("delete_invoice", "", Class::Destructive);
     check("get_payment_quote", "", Class::Read);
     check("quote_swap", "", Class::Read);
+    check("place_order", "Places an order and charges the card", Class::Financial);
     check("swap_faces", "Swaps two faces in a picture", Class::Write);
     check("git_checkout", "Switches branches", Class::Write);
     check("create_subscription", "Subscribes to events of a topic", Class::Write);

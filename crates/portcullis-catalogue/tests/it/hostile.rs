@@ -1,6 +1,8 @@
 //! Definitions made to hurt: they are classified or refused, and shown inert everywhere.
 
 use portcullis_catalogue::findings::FindingKind;
+use portcullis_catalogue::index::import::tools_list;
+use portcullis_catalogue::index::{Index, Listing, Search, ServerEntry};
 use portcullis_catalogue::record::{Provenance, ServerFacts, ServerRecord};
 use portcullis_catalogue::render::{
     Paint, View, html_report, sarif, server_json, server_markdown, server_terminal, tool_markdown,
@@ -101,4 +103,66 @@ fn tag_characters_and_bidi_are_found() {
     }
     let emoji = server(vec![ToolDefinition::named("get_door").described("⚠️ Gets a door 👩‍💻")]);
     assert!(kinds(&emoji).is_empty(), "{:?}", kinds(&emoji));
+}
+
+/// Each of the definitions that are made to hurt, as a server would send it.
+fn definitions_that_hurt() -> Vec<(&'static str, String)> {
+    let long = "delete everything ".repeat(600_000);
+    let wide: Vec<String> = (0..10_000).map(|n| format!(r#""p{n}":{{"type":"string"}}"#)).collect();
+    let branches = r#"{"properties":{"sql":{"type":"string"}}},"#.repeat(20_000);
+    let choices: Vec<String> = (0..50_000).map(|n| format!(r#""delete_{n}""#)).collect();
+    let odd_key = format!("run\u{202e} {}", "k".repeat(1_000_000));
+    let nested = format!(r#"{}{{}}{}"#, r#"{"items":"#.repeat(100), "}".repeat(100));
+    vec![
+        ("get_long", format!(r#""description":"{long}""#)),
+        ("get_wide", format!(r#""inputSchema":{{"properties":{{{}}}}}"#, wide.join(","))),
+        ("get_branches", format!(r#""inputSchema":{{"anyOf":[{}{{}}]}}"#, branches)),
+        ("get_choices", format!(r#""inputSchema":{{"properties":{{"action":{{"enum":[{}]}}}}}}"#, choices.join(","))),
+        ("get_odd", format!(r#""inputSchema":{{"properties":{{"{odd_key}":{{"type":"string"}},"x y":{{"type":"string"}}}}}}"#)),
+        ("get_key", format!(r#""inputSchema":{{"properties":{{"{}_sql":{{"type":"string","description":"sql to run"}}}}}}"#, "a b".repeat(100_000))),
+        ("get_nested", format!(r#""inputSchema":{nested}"#)),
+        ("get_remote", r#""inputSchema":{"$ref":"http://evil.example/","properties":{"a":{"$ref":"file:///etc/passwd"}}}"#.to_owned()),
+        ("get_mark\u{202e}up", r#""description":"<script>\u001b[2J\u202e</script>""#.to_owned()),
+    ]
+}
+
+#[test]
+fn what_hurts_is_listed_judged_and_kept_small() {
+    for (name, rest) in definitions_that_hurt() {
+        let (tools, skipped) = tools_list(&format!(r#"{{"tools":[{{"name":"{name}",{rest}}}]}}"#)).unwrap();
+        assert_eq!((tools.len(), skipped.len()), (1, 0), "{name}");
+        let mut index = Index::in_memory().unwrap();
+        let listing = Listing {
+            server: ServerEntry { name: "evil".to_owned(), ..ServerEntry::default() },
+            tools: tools.clone(),
+            provenance: Provenance::Live,
+            source: "test".to_owned(),
+            complete: true,
+        };
+        index.import(std::iter::once(listing), 1).unwrap();
+        let hit = index.search(&Search { most: 2, ..Search::default() }).unwrap().remove(0);
+        assert!(hit.parameters.len() <= 400 && hit.evidence.len() <= 800, "{name}: {hit:?}");
+        let mut facts = Vec::new();
+        index.write_facts(|_| true, &mut facts).unwrap();
+        let facts = String::from_utf8(facts).unwrap();
+        assert!(facts.len() < 4000 && facts.find(is_hidden).is_none(), "{name}: {facts}");
+        let record = server(tools);
+        assert!(html_report(std::slice::from_ref(&record), "now").len() < 400_000, "{name}");
+        assert!(server_terminal(&record, View::PLAIN).len() < 100_000, "{name}");
+    }
+}
+
+#[test]
+fn nesting_without_end_is_refused_before_it_is_read() {
+    let deep = format!("{}{}", r#"{"items":"#.repeat(100_000), "}".repeat(100_000));
+    let fault = tools_list(&format!(r#"{{"tools":[{{"name":"t","inputSchema":{deep}}}]}}"#)).unwrap_err();
+    assert!(fault.reason.contains("deep"), "{}", fault.reason);
+}
+
+#[test]
+fn the_gravest_choice_beyond_the_bound_is_not_overlooked_in_silence() {
+    let (_, rest) = definitions_that_hurt().into_iter().find(|(name, _)| *name == "get_choices").unwrap();
+    let record = server(vec![tool(&format!(r#"{{"name":"get_choices",{rest}}}"#))]);
+    assert_eq!(record.tools[0].class(), Class::Destructive);
+    assert!(kinds(&record).contains(&FindingKind::TooLarge));
 }

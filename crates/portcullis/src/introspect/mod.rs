@@ -16,7 +16,7 @@ use portcullis_json::Value;
 use portcullis_state::Secret;
 
 use conversation::Conversation;
-pub(crate) use http::address;
+pub(crate) use http::{HttpClient, address, cause, client};
 
 /// How long listing may take if nobody says otherwise; a package may have to be downloaded first.
 pub(crate) const WAIT: Duration = Duration::from_secs(120);

@@ -57,6 +57,8 @@ async def count(steps: int, context: Context) -> str:
     note("count")
     for step in range(1, steps + 1):
         await context.report_progress(step, steps, f"step {step}")
+        # The TypeScript client drops progress that arrives in one read with the answer.
+        await anyio.sleep(0.3)
     return f"counted to {steps}"
 
 

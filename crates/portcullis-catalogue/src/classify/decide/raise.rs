@@ -16,15 +16,16 @@ const RUNNING: &str = "\
 /// Languages in which a query can change something.
 const QUERY_LANGUAGES: &str = "\
     sql cypher gremlin mysql postgresql postgres sqlite";
-/// Verbs that make something out of something else and become Write when a file comes out (S3).
-const CONVERTING: &str = "\
-    convert render translate extract encode format transcribe plot";
 /// Verbs that, beside tools that run code, run code too (B1).
 const BESIDE_CODE: &str = "\
     run test install load evaluate debug";
 /// Verbs that run code when code is what they look at, beside tools that run code (B1).
 const LOOKING_AT_CODE: &str = "\
     inspect profile trace print benchmark measure explore";
+
+/// Bytes and words of a description that are searched for the name of a language.
+const LEAD_BYTES: usize = 160;
+const LEAD_WORDS: usize = 40;
 
 impl Draft<'_> {
     /// Rule S2.
@@ -68,11 +69,15 @@ impl Draft<'_> {
         self.raise_by_query_language();
     }
 
-    /// The description opens with running code, whatever the name says.
+    /// The description opens with running code, or a query in a language that can change something, whatever
+    /// the name says.
     fn raise_by_run_code(&mut self) {
         let lead = self.description.lead.clone().filter(|lead| {
             let runs = matches!(lead.base(), "execute" | "run" | "evaluate" | "eval");
-            runs && lead.class == Class::Execute && lead.object.iter().any(|word| Nouns::code().has(word))
+            let has = |wanted: &dyn Fn(&str) -> bool| lead.object.iter().any(|word| wanted(word));
+            let code = lead.class == Class::Execute && has(&|word| Nouns::code().has(word));
+            let query = has(&|word| matches!(word, "query" | "queries")) && self.speaks_query_language();
+            runs && (code || query)
         });
         let Some(lead) = lead.filter(|_| self.class == Some(Class::Read)) else {
             return;
@@ -94,15 +99,25 @@ impl Draft<'_> {
         self.said.code.as_ref().is_some_and(|code| code.says_run)
     }
 
+    /// The name or the server's name says the language.
+    fn names_query_language(&self) -> bool {
+        self.tokens.iter().any(|word| listed(QUERY_LANGUAGES, word.text.as_str()))
+            || self.siblings.server_speaks(QUERY_LANGUAGES)
+    }
+
+    fn speaks_query_language(&self) -> bool {
+        let words = split_text(front(self.text(), LEAD_BYTES), LEAD_WORDS);
+        self.names_query_language() || words.iter().any(|word| listed(QUERY_LANGUAGES, word.text.as_str()))
+    }
+
     /// A query whose language, named in the name or in the first lines, can change something.
     fn raise_by_query_language(&mut self) {
         if !matches!(self.verb, "query" | "execute" | "run" | "exec") {
             return;
         }
-        let named = self.tokens.iter().any(|word| listed(QUERY_LANGUAGES, word.text.as_str()))
-            || self.siblings.server_speaks(QUERY_LANGUAGES);
-        let lead = front(self.text(), 160);
-        let words = split_text(lead, 40);
+        let named = self.names_query_language();
+        let lead = front(self.text(), LEAD_BYTES);
+        let words = split_text(lead, LEAD_WORDS);
         let described = words.iter().find(|word| listed(QUERY_LANGUAGES, word.text.as_str()));
         let (place, start, end) = match described {
             Some(word) => (Place::Description, word.start, word.end),
@@ -123,9 +138,9 @@ impl Draft<'_> {
         });
     }
 
-    /// Rule S3: a converter that writes where the caller says.
+    /// Rule S3: a look whose result is written where the caller says.
     pub(super) fn raise_by_output(&mut self) {
-        if self.said.writes_to && self.class == Some(Class::Read) && listed(CONVERTING, self.verb) {
+        if self.said.writes_to && self.class == Some(Class::Read) {
             self.raise(Class::Write);
             self.bring_forward(RuleId::S3);
         }

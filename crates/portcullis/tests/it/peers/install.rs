@@ -35,6 +35,11 @@ pub(crate) fn python() -> PathBuf {
     environment("python", "requirements.txt")
 }
 
+/// The interpreter beside which `mcp-server-sqlite` is: it needs the first version of the SDK.
+pub(crate) fn python_for_sqlite() -> PathBuf {
+    environment("sqlite", "requirements-sqlite.txt")
+}
+
 fn environment(name: &str, requirements: &str) -> PathBuf {
     let folder = installed(name, &[requirements], |folder| {
         let venv = folder.join("venv");

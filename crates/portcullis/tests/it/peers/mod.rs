@@ -9,6 +9,7 @@ mod client;
 mod everything;
 mod gateway;
 mod install;
+mod local;
 mod modern;
 mod pair;
 mod pharo;

@@ -83,6 +83,10 @@ impl Drop for Server {
 }
 
 impl Journal {
+    pub(crate) fn at(file: &str) -> Journal {
+        Journal(file.into())
+    }
+
     /// How often this happened.
     pub(crate) fn count(&self, event: &str) -> usize {
         self.events().iter().filter(|line| line["event"] == event).count()
