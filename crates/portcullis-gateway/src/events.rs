@@ -39,9 +39,7 @@ pub(crate) struct HttpEvents {
 
 impl EventSource {
     pub(crate) fn new(body: Incoming_, era: Era, event_bytes_max: usize) -> EventSource {
-        let limits = SseLimits { line_bytes_max: event_bytes_max + 16, event_bytes_max };
-        let (reader, ready) = (Reader::new(limits), VecDeque::new());
-        EventSource::Http(Box::new(HttpEvents { body, reader, ready, era, event_bytes_max }))
+        EventSource::Http(Box::new(HttpEvents::new(body, era, event_bytes_max)))
     }
 
     pub(crate) fn of_messages(messages: Messages) -> EventSource {
@@ -67,7 +65,12 @@ impl EventSource {
 }
 
 impl HttpEvents {
-    async fn next(&mut self) -> Result<Option<Event>, UpstreamFault> {
+    pub(crate) fn new(body: Incoming_, era: Era, event_bytes_max: usize) -> HttpEvents {
+        let limits = SseLimits { line_bytes_max: event_bytes_max + 16, event_bytes_max };
+        HttpEvents { body, reader: Reader::new(limits), ready: VecDeque::new(), era, event_bytes_max }
+    }
+
+    pub(crate) async fn next(&mut self) -> Result<Option<Event>, UpstreamFault> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(Some(event));

@@ -10,7 +10,7 @@ use portcullis_json::{Object, Value};
 use portcullis_mcp::list::{self, ListKind};
 use portcullis_mcp::result::{self, ResultKind};
 use portcullis_mcp::tool::ToolDefinition;
-use portcullis_mcp::{Era, ErrorObject, LegacyRevision, Outcome, Subject};
+use portcullis_mcp::{Era, ErrorObject, Outcome, Subject};
 use portcullis_policy::{self as policy, Detectors, Effect, ServerRequest};
 
 use crate::approval::nobody_to_ask;
@@ -19,6 +19,7 @@ use crate::catalogue;
 use crate::decide::{allows, ask, denial};
 use crate::gateway::Gateway;
 use crate::methods::{Handling, handling};
+use crate::own;
 use crate::pins::{self, Sighting};
 use crate::question::as_object_mut;
 use crate::sessions::Call;
@@ -215,10 +216,9 @@ pub(crate) fn judge_question(gateway: &Gateway, caller: &Caller, kind: ServerReq
 
 /// The result of `initialize`: a revision that we speak.
 fn opened(result: &mut Object) -> Result<(), Stop> {
-    let revision = result.get("protocolVersion").and_then(Value::as_str).and_then(LegacyRevision::parse);
-    if revision.is_none() {
-        return Err(UpstreamFault::NotMcp("a revision that is not known").into());
-    }
+    let revision = own::revision_in(result);
+    let revision = revision.ok_or(UpstreamFault::NotMcp("a revision that is not known"))?;
+    result.insert("protocolVersion", revision.as_str().into());
     carry_capabilities(result);
     Ok(())
 }

@@ -4,6 +4,7 @@
 //! client's bytes, and none of its headers except trace context, gets here.
 
 mod duplex;
+mod legacy_sse;
 
 use std::sync::Arc;
 

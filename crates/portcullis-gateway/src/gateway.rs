@@ -134,6 +134,9 @@ impl Gateway {
             live.grants().is_active(&session.grant, now)
                 && server.is_some_and(|server| Arc::ptr_eq(server, &session.server))
         });
+        for pool in live.servers.values().filter_map(|server| server.pool.as_ref()) {
+            pool.end_of_grants(|grant| !live.grants().is_active(grant, now));
+        }
         // Streams hear of it only now that they will see the new configuration.
         self.changes.send_modify(|change| *change += 1);
     }

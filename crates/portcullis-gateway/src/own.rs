@@ -93,12 +93,20 @@ pub(crate) async fn open_session(gateway: &Arc<Gateway>, server: &Arc<Server>) -
     let Outcome::Result(result) = answered.outcome else {
         return Err(UpstreamFault::NotMcp("it refused to open a session").into());
     };
-    let version = result.get("protocolVersion").and_then(|version| version.as_str());
-    let era = version.and_then(LegacyRevision::parse).map(Era::Legacy);
+    let era = revision_in(&result).map(Era::Legacy);
     let era = era.ok_or(UpstreamFault::NotMcp("a revision that is not known"))?;
     let place = Place { era, session: answered.session, owner: None };
     notify(gateway, server, place.clone(), "notifications/initialized", None).await?;
     Ok(place)
+}
+
+/// The revision that a server answered `initialize` with. Servers of 2024-11-05 are spoken to as of the next
+/// one, which asks nothing else of them.
+pub(crate) fn revision_in(result: &Object) -> Option<LegacyRevision> {
+    match result.get("protocolVersion")?.as_str()? {
+        "2024-11-05" => Some(LegacyRevision::March2025),
+        text => LegacyRevision::parse(text),
+    }
 }
 
 /// Sends a notification of ours.

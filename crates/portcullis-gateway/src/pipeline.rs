@@ -11,8 +11,8 @@ use std::time::Instant;
 use http::request::Parts;
 use http::{HeaderMap, Method, Request, Response};
 use hyper::body::Incoming;
-use portcullis_json::{Object, Value};
-use portcullis_mcp::{Era, LegacyRevision, Message, Outcome, Sender, Subject, write};
+use portcullis_json::Object;
+use portcullis_mcp::{Era, Message, Outcome, Sender, Subject, write};
 use portcullis_state::log::Verdict;
 
 use crate::approval::approve;
@@ -322,9 +322,7 @@ impl Returning {
         receipt.finish_by(outcome.as_ref().err());
         let outcome = outcome?;
         let revision = match &outcome {
-            Outcome::Result(result) => {
-                result.get("protocolVersion").and_then(Value::as_str).and_then(LegacyRevision::parse)
-            }
+            Outcome::Result(result) => own::revision_in(result),
             Outcome::Error(error) if is_era_error(error.code) => {
                 return Err(ClientFault::EraMismatch { client: self.era }.into());
             }

@@ -15,7 +15,7 @@ use crate::once::{Once, Patience};
 use crate::own;
 use crate::server::Server;
 use crate::settings::milliseconds;
-use crate::snapshot::EraSetting;
+use crate::snapshot::{EraSetting, Transport};
 use crate::stop::{Stop, UpstreamFault};
 
 /// The eras of one server.
@@ -68,6 +68,10 @@ impl EraMemory {
 
 /// The eras that the server speaks and that its configuration lets us use.
 pub(crate) async fn eras(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Eras, Stop> {
+    // That transport is older than the modern era.
+    if matches!(server.config.transport, Transport::Sse(_)) {
+        return Ok(LEGACY_ONLY);
+    }
     match server.config.era {
         EraSetting::Legacy => return Ok(LEGACY_ONLY),
         EraSetting::Modern => return Ok(Eras { legacy: false, modern: true }),

@@ -28,6 +28,16 @@ impl TransportSpec {
         TransportSpec::Http { url: url.into() }
     }
 
+    /// The same once more: secrets are not copied by chance.
+    #[must_use]
+    pub fn copied(&self) -> TransportSpec {
+        match self {
+            TransportSpec::Http { url } => TransportSpec::Http { url: url.clone() },
+            TransportSpec::Sse { url } => TransportSpec::Sse { url: url.clone() },
+            TransportSpec::Command(spec) => TransportSpec::Command(spec.copied()),
+        }
+    }
+
     /// The address, if it has one.
     pub fn url(&self) -> Option<&str> {
         match self {
@@ -83,6 +93,24 @@ pub enum ProcessMode {
 }
 
 impl CommandSpec {
+    fn copied(&self) -> CommandSpec {
+        let env = self.env.iter().map(|env| EnvSpec {
+            name: env.name.clone(),
+            value: Secret::from(env.value.expose()),
+            is_secret: env.is_secret,
+        });
+        CommandSpec {
+            command: self.command.clone(),
+            env: env.collect(),
+            inherit_env: self.inherit_env,
+            cwd: self.cwd.clone(),
+            process: self.process,
+            memory_max_mb: self.memory_max_mb,
+            open_files_max: self.open_files_max,
+            idle_timeout_s: self.idle_timeout_s,
+        }
+    }
+
     /// What is wrong with it, in words.
     pub(crate) fn fault(&self) -> Option<&'static str> {
         let has_nul = |text: &str| text.contains('\0');

@@ -15,7 +15,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use bytes::Bytes;
 use portcullis_json::{Object, Value};
-use portcullis_mcp::{Era, Id, LegacyRevision, Message, Refused, Request, meta};
+use portcullis_mcp::{Era, Id, LegacyRevision, Message, Refusal, Refused, Request, meta};
 use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::{Duration, Instant, timeout_at};
 
@@ -123,6 +123,14 @@ impl Connection {
         self.traffic().owner == Owner::Nobody
     }
 
+    /// The grant that it belongs to, if it is one's.
+    fn grant(&self) -> Option<Arc<str>> {
+        match &self.traffic().owner {
+            Owner::Grant(grant) => Some(grant.clone()),
+            Owner::Nobody | Owner::Session | Owner::All => None,
+        }
+    }
+
     /// A message came from the server.
     pub(crate) fn arrive(&self, message: Message) -> Arrival {
         self.traffic().arrive(message)
@@ -130,9 +138,13 @@ impl Connection {
 
     /// Something came that is no message; if it names a request, that one is answered with it.
     pub(crate) fn arrive_garbled(&self, refused: &Refused) {
-        let fault = UpstreamFault::NotMcp("a message that cannot be read");
-        if let Some(id) = &refused.id {
-            self.traffic().fail(id, fault);
+        let mut traffic = self.traffic();
+        // JSON that two readers could read differently was meant as a message; plain text was not.
+        let is_ambiguous =
+            matches!(refused.refusal, Refusal::DuplicateKey | Refusal::TooDeep | Refusal::NumberTooLarge);
+        let only = || traffic.only_waiting(|_| is_ambiguous);
+        if let Some(id) = refused.id.clone().or_else(only) {
+            traffic.fail(&id, UpstreamFault::NotMcp("a message that cannot be read"));
         }
     }
 

@@ -69,7 +69,6 @@ impl Pool {
         start: impl FnOnce(Owner) -> Result<Arc<Connection>, UpstreamFault>,
     ) -> Result<Arc<Connection>, UpstreamFault> {
         let mut kept = self.lock();
-        kept.purge();
         if let Some(connection) = kept.find_modern(owner, true) {
             return Ok(connection);
         }
@@ -96,19 +95,15 @@ impl Pool {
         start: impl FnOnce(Owner) -> Result<Arc<Connection>, UpstreamFault>,
     ) -> Result<Opened, UpstreamFault> {
         let mut kept = self.lock();
-        kept.purge();
         let shared = self.mode == ProcessMode::Shared;
-        if shared || is_own {
-            let open = kept.connections.iter().find_map(|one| Some((one.clone(), one.opened()?)));
-            if let Some((connection, result)) = open {
-                let attachment = match is_own {
-                    true => Attachment::guest(connection),
-                    false => Attachment::one_of_many(connection),
-                };
-                return Ok(Opened::Again(attachment, result));
-            }
+        if let Some((connection, result)) = kept.opened().filter(|_| shared || is_own) {
+            let attachment = match is_own {
+                true => Attachment::guest(connection),
+                false => Attachment::one_of_many(connection),
+            };
+            return Ok(Opened::Again(attachment, result));
         }
-        let spare = kept.connections.iter().find(|connection| connection.claim_for_session()).cloned();
+        let spare = kept.live().find(|connection| connection.claim_for_session()).cloned();
         let connection = match spare {
             Some(connection) => connection,
             None => {
@@ -122,12 +117,31 @@ impl Pool {
         }))
     }
 
+    /// A session that is open already, for the gateway's own.
+    pub(crate) fn open_again(&self) -> Option<Opened> {
+        let (connection, result) = self.lock().opened()?;
+        Some(Opened::Again(Attachment::guest(connection), result))
+    }
+
+    /// Takes in a connection that was made elsewhere, for one session.
+    pub(crate) fn add(
+        &self,
+        connection: Arc<Connection>,
+        connections_max: usize,
+    ) -> Result<Opened, UpstreamFault> {
+        let mut kept = self.lock();
+        if kept.connections.len() >= connections_max {
+            connection.end();
+            return Err(UpstreamFault::TooManyProcesses);
+        }
+        kept.connections.push(connection.clone());
+        Ok(Opened::Fresh(Attachment::whole(connection)))
+    }
+
     /// Whether a session is open, and nothing is in the modern era: then the server is listed in it.
     pub(crate) fn speaks_legacy(&self) -> bool {
         let kept = self.lock();
-        let is_modern = |connection: &Arc<Connection>| connection.era().is_modern();
-        kept.connections.iter().any(|connection| connection.opened().is_some())
-            && !kept.connections.iter().any(is_modern)
+        kept.opened().is_some() && !kept.live().any(|connection| connection.era().is_modern())
     }
 
     /// A connection is over; `lived`: how long, if nobody wanted its end.
@@ -142,7 +156,14 @@ impl Pool {
         }
     }
 
-    /// All that are open.
+    /// Ends what belongs to grants that are gone.
+    pub(crate) fn end_of_grants(&self, is_gone: impl Fn(&str) -> bool) {
+        let kept = self.lock();
+        let theirs = kept.live().filter(|connection| connection.grant().is_some_and(|grant| is_gone(&grant)));
+        theirs.for_each(|connection| connection.end());
+    }
+
+    /// All, also those that are about to end.
     pub(crate) fn connections(&self) -> Vec<Arc<Connection>> {
         self.lock().connections.clone()
     }
@@ -155,13 +176,19 @@ impl Drop for Pool {
 }
 
 impl Kept {
-    fn purge(&mut self) {
-        self.connections.retain(|connection| !connection.is_closed());
+    /// Those that can be used. One that is about to end is kept until nothing is left of it, and counts.
+    fn live(&self) -> impl Iterator<Item = &Arc<Connection>> {
+        self.connections.iter().filter(|connection| !connection.is_closed())
+    }
+
+    /// One with an open session, and what the server said when it was opened.
+    fn opened(&self) -> Option<(Arc<Connection>, Object)> {
+        self.live().find_map(|connection| Some((connection.clone(), connection.opened()?)))
     }
 
     fn find_modern(&self, owner: Option<&Arc<str>>, may_claim: bool) -> Option<Arc<Connection>> {
-        let own = self.connections.iter().find(|connection| connection.is_modern_for(owner));
-        let spare = || self.connections.iter().find(|connection| may_claim && connection.claim_modern(owner));
+        let own = self.live().find(|connection| connection.is_modern_for(owner));
+        let spare = || self.live().find(|connection| may_claim && connection.claim_modern(owner));
         own.or_else(spare).cloned()
     }
 
@@ -176,8 +203,6 @@ impl Kept {
         }
         if self.connections.len() >= connections_max {
             self.make_room();
-        }
-        if self.connections.len() >= connections_max {
             return Err(UpstreamFault::TooManyProcesses);
         }
         match start(owner) {
@@ -192,15 +217,10 @@ impl Kept {
         }
     }
 
-    /// What only the gateway used gives way.
-    fn make_room(&mut self) {
-        self.connections.retain(|connection| {
-            let gives_way = connection.is_spare() && connection.idle().is_some();
-            if gives_way {
-                connection.end();
-            }
-            !gives_way
-        });
+    /// What only the gateway used gives way; its place is free once it has ended.
+    fn make_room(&self) {
+        let gives_way = |connection: &&Arc<Connection>| connection.is_spare() && connection.idle().is_some();
+        self.live().filter(gives_way).for_each(|connection| connection.end());
     }
 
     fn note_failure(&mut self) {

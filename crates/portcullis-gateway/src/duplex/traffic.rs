@@ -7,13 +7,12 @@ use std::time::Duration;
 
 use portcullis_json::{Object, Value};
 use portcullis_mcp::params::NotificationParams;
-use portcullis_mcp::{
-    Era, Id, LegacyRevision, Message, Notification, Outcome, Request, Response, Subject, code, meta,
-};
+use portcullis_mcp::{Era, Id, Message, Notification, Outcome, Request, Response, Subject, code, meta};
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::Instant;
 
 use super::Owner;
+use crate::own;
 use crate::stop::UpstreamFault;
 
 /// Messages kept for a session whose stream is not open yet.
@@ -198,8 +197,7 @@ impl Traffic {
     fn learn(&mut self, subject: Subject, outcome: &Outcome) {
         match (subject, outcome) {
             (Subject::Initialize, Outcome::Result(result)) => {
-                let revision = result.get("protocolVersion").and_then(Value::as_str);
-                self.era = revision.and_then(LegacyRevision::parse).map(Era::Legacy);
+                self.era = own::revision_in(result).map(Era::Legacy);
                 self.opened = Some(result.clone());
             }
             (Subject::Discover, Outcome::Error(error)) if !is_modern_error(error.code) => self.era = None,
@@ -207,7 +205,7 @@ impl Traffic {
         }
     }
 
-    fn only_waiting(&self, wanted: impl Fn(&Waiting) -> bool) -> Option<Id> {
+    pub(super) fn only_waiting(&self, wanted: impl Fn(&Waiting) -> bool) -> Option<Id> {
         let mut ids = self.waiting.iter().filter(|(_, waiting)| wanted(waiting)).map(|(id, _)| id);
         let only = ids.next()?;
         ids.next().is_none().then(|| only.clone())

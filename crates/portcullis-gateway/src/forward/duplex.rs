@@ -6,7 +6,7 @@ use portcullis_json::Object;
 use portcullis_mcp::{Message, Notification, Outcome, Request, Response, Subject};
 use tokio::time::{Instant, timeout_at};
 
-use super::{Exchanged, Payload, into_text};
+use super::{Exchanged, Payload, into_text, legacy_sse};
 use crate::duplex::{Attachment, Connection, Messages, Opened, Owner, Pool};
 use crate::events::EventSource;
 use crate::gateway::Gateway;
@@ -97,9 +97,7 @@ impl Sending<'_> {
     /// `initialize`: a session of its own, or a part in one that is open.
     async fn open(&self, place: Place, request: Request) -> Result<Exchanged, UpstreamFault> {
         let _turn = self.pool.turn(self.deadline).await?;
-        let processes_max = self.gateway.settings.processes_per_server_max;
-        let opened =
-            self.pool.open_session(place.owner.is_none(), processes_max, |owner| self.start(owner))?;
+        let opened = self.opened(place.owner.is_none()).await?;
         let attachment = match opened {
             Opened::Again(attachment, result) => {
                 let response = Response { id: Some(request.id), outcome: Outcome::Result(result) };
@@ -111,6 +109,18 @@ impl Sending<'_> {
         let session = Some(UpstreamSession::Attached(attachment.clone()));
         let payload = self.ask(&attachment.connection, Place { session, ..place }, request, false).await?;
         Ok(Exchanged::in_session(payload, attachment))
+    }
+
+    async fn opened(&self, is_own: bool) -> Result<Opened, UpstreamFault> {
+        let connections_max = self.gateway.settings.processes_per_server_max;
+        let Transport::Sse(url) = &self.server.config.transport else {
+            return self.pool.open_session(is_own, connections_max, |owner| self.start(owner));
+        };
+        if let Some(opened) = self.pool.open_again().filter(|_| is_own) {
+            return Ok(opened);
+        }
+        let connection = legacy_sse::connect(self.gateway, self.server, url, self.deadline).await?;
+        self.pool.add(connection, connections_max)
     }
 
     fn is_shared(&self) -> bool {

@@ -49,7 +49,6 @@ impl Supervised {
         // What it answered before its end counts.
         let _ = timeout(READ_OUT, self.reading.changed()).await;
         self.tasks.iter().for_each(AbortHandle::abort);
-        self.connection.close(UpstreamFault::Ended);
         if let Some(server) = self.server.upgrade() {
             tracing::info!(server = server.name(), status, by_itself, "a program has ended");
             let lived = by_itself.then(|| self.started.elapsed());
@@ -57,6 +56,7 @@ impl Supervised {
                 pool.ended(&self.connection, lived);
             }
         }
+        self.connection.close(UpstreamFault::Ended);
         self.connection.set_over();
     }
 

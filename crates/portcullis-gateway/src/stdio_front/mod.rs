@@ -15,7 +15,7 @@ use std::time::Instant;
 use bytes::Bytes;
 use http::HeaderMap;
 use portcullis_mcp::params::NotificationParams;
-use portcullis_mcp::{Era, Id, Message, Notification, Subject};
+use portcullis_mcp::{Era, Id, Message, Subject};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::sync::{Notify, mpsc};
 use tokio::task::{AbortHandle, JoinSet};
@@ -162,13 +162,9 @@ impl Front {
                 return self.refuse(&stop, &trail).await;
             }
         };
-        if let Message::Notification(notice) = &parsed.message
-            && self.withdraws(parsed.era, notice)
-        {
-            return;
-        }
         let received = Received { caller, parsed, trail, started };
         match Kind::of(&received.parsed.message) {
+            Kind::Cancelled(id) => self.cancel(&id, received).await,
             Kind::Opened => {
                 self.clone().serve(received).await;
                 self.hear_server_over_http().await;
@@ -198,21 +194,20 @@ impl Front {
         Ok((caller, parsed))
     }
 
-    /// A request that is taken back before it left, or in the era where leaving it is all there is to say.
-    fn withdraws(&self, era: Era, notice: &Notification) -> bool {
-        let Ok(NotificationParams::Cancelled(cancelled)) = notice.view() else {
-            return false;
-        };
-        let mut known = self.known();
-        let has_left =
-            known.session.as_ref().is_some_and(|session| session.our_id_of(&cancelled.request_id).is_some());
-        if has_left && !era.is_modern() {
-            return false;
+    /// A request is taken back: a legacy server that has it is told, and nobody waits for its answer.
+    async fn cancel(self: &Arc<Front>, id: &Id, received: Received) {
+        let session = received.caller.session.clone();
+        let our_id = session.as_ref().and_then(|session| session.our_id_of(id));
+        if our_id.is_some() {
+            self.clone().serve(received).await;
         }
-        if let Some(task) = known.open.remove(&cancelled.request_id) {
+        // In the modern era, and before it left, that is all there is to it.
+        if let Some(task) = self.known().open.remove(id) {
             task.abort();
         }
-        true
+        if let (Some(session), Some(our_id)) = (session, our_id) {
+            session.close_call(&our_id);
+        }
     }
 
     async fn start(self: &Arc<Front>, kind: Kind, received: Received, calls: &mut JoinSet<()>) {
@@ -293,6 +288,8 @@ enum Kind {
     Request(Id),
     /// `notifications/initialized`.
     Opened,
+    /// `notifications/cancelled`, about this request.
+    Cancelled(Id),
     Other,
 }
 
@@ -301,7 +298,11 @@ impl Kind {
         match message {
             Message::Request(request) => Kind::Request(request.id.clone()),
             Message::Notification(notice) if notice.method.subject == Subject::Initialized => Kind::Opened,
-            Message::Notification(_) | Message::Response(_) => Kind::Other,
+            Message::Notification(notice) => match notice.view() {
+                Ok(NotificationParams::Cancelled(cancelled)) => Kind::Cancelled(cancelled.request_id),
+                _ => Kind::Other,
+            },
+            Message::Response(_) => Kind::Other,
         }
     }
 }

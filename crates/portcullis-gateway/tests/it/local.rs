@@ -109,11 +109,16 @@ impl Pipe {
 
     /// A pipe with a session.
     pub(crate) async fn legacy(rig: &Rig) -> Pipe {
+        Pipe::legacy_in(rig, "2025-11-25").await
+    }
+
+    /// The same, with a server that answers in this revision.
+    pub(crate) async fn legacy_in(rig: &Rig, revision: &str) -> Pipe {
         let mut pipe = Pipe::open(rig);
         let opened = pipe
             .ask("initialize", r#""protocolVersion":"2025-11-25","capabilities":{"sampling":{}},"clientInfo":{"name":"tester","version":"1"}"#)
             .await;
-        assert_eq!(at(&opened, "result|protocolVersion"), "2025-11-25", "{opened}");
+        assert_eq!(at(&opened, "result|protocolVersion"), revision, "{opened}");
         pipe.send(r#"{"jsonrpc":"2.0","method":"notifications/initialized"}"#).await;
         pipe
     }

@@ -102,8 +102,8 @@ def call(id, params):
         answer("right")
     elif name == "ask":
         asked = arguments.get("method", "sampling/createMessage")
-        send({"id": f"q{id}", "method": asked, "params": {"messages": [], "maxTokens": 1}})
         answers[f"q{id}"] = lambda reply: answer(json.dumps(reply.get("result") or reply.get("error")))
+        send({"id": f"q{id}", "method": asked, "params": {"messages": [], "maxTokens": 1}})
     elif name == "loud":
         sys.stderr.write(("x" * 70 + "\n") * 200000)
         sys.stderr.write(arguments.get("text", "") + "\n")

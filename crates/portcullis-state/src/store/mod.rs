@@ -20,7 +20,7 @@ use crate::sealed::SealingKeys;
 
 pub use grants::NewGrant;
 pub use policies::{Activation, Policy, PolicyVersion};
-pub use servers::{Header, HeaderInput, HeaderSource, NewServer, Server, Transport};
+pub use servers::{Header, HeaderInput, HeaderSource, NewServer, Server, StoredCommand, Transport};
 
 /// The newest schema that this version reads.
 pub const SCHEMA: u32 = 1;

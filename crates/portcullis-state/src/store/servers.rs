@@ -20,8 +20,21 @@ use crate::{Secret, StateFault};
 pub enum Transport {
     /// Over HTTP.
     Url(String),
-    /// As a process: the command and its arguments.
-    Command(Vec<String>),
+    /// As a program of this machine.
+    Command(StoredCommand),
+}
+
+/// A program that is a server. What it gets in its environment is kept like headers.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct StoredCommand {
+    /// The program and its arguments.
+    pub words: Vec<String>,
+    /// Where it runs.
+    pub cwd: Option<PathBuf>,
+    /// Whether it gets a few variables of the gateway's own environment.
+    pub inherit_env: bool,
+    /// Whether all who use the server share one process.
+    pub shared: bool,
 }
 
 /// One server.
@@ -261,9 +274,14 @@ fn server_row(row: &Row<'_>) -> rusqlite::Result<Server> {
 fn transport_text(transport: &Transport) -> String {
     let fields = match transport {
         Transport::Url(url) => Object::new().with("url", url.as_str()),
-        Transport::Command(words) => {
-            let words: Vec<Value> = words.iter().map(|word| word.as_str().into()).collect();
-            Object::new().with("command", words)
+        Transport::Command(command) => {
+            let words: Vec<Value> = command.words.iter().map(|word| word.as_str().into()).collect();
+            let cwd = command.cwd.as_ref().map(|path| path.to_string_lossy().into_owned());
+            let fields = Object::new()
+                .with("command", words)
+                .with("inherit_env", command.inherit_env)
+                .with("shared", command.shared);
+            cwd.iter().fold(fields, |fields, cwd| fields.with("cwd", cwd.as_str()))
         }
     };
     Value::from(fields).to_string()
@@ -276,7 +294,13 @@ fn transport_from(text: &str) -> Transport {
         None => {
             let words = fields.get("command").and_then(Value::as_array).unwrap_or_default();
             let words = words.iter().filter_map(|word| word.as_str().map(str::to_owned));
-            Transport::Command(words.collect())
+            let is_set = |key: &str| fields.get(key).and_then(Value::as_bool).unwrap_or(false);
+            Transport::Command(StoredCommand {
+                words: words.collect(),
+                cwd: fields.get("cwd").and_then(Value::as_str).map(PathBuf::from),
+                inherit_env: is_set("inherit_env"),
+                shared: is_set("shared"),
+            })
         }
     }
 }

@@ -43,12 +43,15 @@ fn a_server_is_kept_with_its_headers_and_classes() {
     let values: Vec<_> = resolved.iter().map(|(_, secret)| secret.expose()).collect();
     assert_eq!(values, ["from-file", "CANARY-value"]);
     assert!(!format!("{added:?}").contains("CANARY"));
-    let stdio = NewServer {
-        transport: Transport::Command(vec!["npx".into(), "server".into()]),
-        ..server("stdio", vec![])
+    let command = StoredCommand {
+        words: vec!["npx".into(), "server".into()],
+        cwd: Some("/srv".into()),
+        inherit_env: true,
+        shared: true,
     };
+    let stdio = NewServer { transport: Transport::Command(command.clone()), ..server("stdio", vec![]) };
     let stdio = data.store.add_server(&stdio, at(0)).unwrap();
-    assert_eq!(stdio.transport, Transport::Command(vec!["npx".into(), "server".into()]));
+    assert_eq!(stdio.transport, Transport::Command(command));
     assert!(data.store.add_server(&server("pharo", vec![]), at(0)).is_err());
     for name in ["", "..", "a b", "../x", "ü", &"x".repeat(129)] {
         assert!(data.store.add_server(&server(name, vec![]), at(0)).is_err(), "{name:?}");

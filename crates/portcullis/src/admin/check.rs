@@ -2,10 +2,11 @@
 
 use std::time::Duration;
 
-use portcullis_gateway::{ServerSpec, TransportSpec};
+use portcullis_gateway::{INHERITED_ENV, ServerSpec, TransportSpec};
 use portcullis_json::{Object, Value};
+use portcullis_state::Secret;
 
-use crate::introspect::{self, Target};
+use crate::introspect::{self, LocalCommand, Target};
 use crate::playground;
 
 /// For the whole look.
@@ -22,12 +23,31 @@ pub(super) fn look(mut spec: ServerSpec) -> Result<Value, String> {
             spec.transport = TransportSpec::http(running.url);
         }
         let shown = format!("server `{}`", spec.name);
-        let headers = std::mem::take(&mut spec.headers);
-        let url = spec.transport.url().unwrap_or_default().to_owned();
-        let target = Target::Url { url, headers };
+        let target = target(&mut spec);
         let seen = introspect::list_within(target, &shown, LOOK_WAIT, &mut |_| {}).await?;
         Ok(answer(&spec, &seen))
     })
+}
+
+/// Where the gateway would find it. A program gets the same environment as from the gateway.
+fn target(spec: &mut ServerSpec) -> Target {
+    match &spec.transport {
+        TransportSpec::Http { url } | TransportSpec::Sse { url } => {
+            Target::Url { url: url.clone(), headers: std::mem::take(&mut spec.headers) }
+        }
+        TransportSpec::Command(command) => {
+            let inherited = INHERITED_ENV.iter().filter(|_| command.inherit_env);
+            let inherited = inherited
+                .filter_map(|name| Some(((*name).to_owned(), Secret::new(std::env::var(name).ok()?))));
+            let own = command.env.iter().map(|env| (env.name.clone(), Secret::from(env.value.expose())));
+            Target::Command(LocalCommand {
+                argv: command.command.clone(),
+                env: inherited.chain(own).collect(),
+                is_env_whole: true,
+                cwd: command.cwd.clone(),
+            })
+        }
+    }
 }
 
 fn answer(spec: &ServerSpec, seen: &introspect::Seen) -> Value {

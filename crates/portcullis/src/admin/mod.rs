@@ -13,7 +13,7 @@ mod servers;
 mod tools;
 
 use jiff::Timestamp;
-use portcullis_gateway::ServerSpec;
+use portcullis_gateway::{Gateway, OutputLine, ServerSpec};
 use portcullis_json::{Object, Value};
 use portcullis_state::log::{DecisionLog, Entry, Event, PolicyName};
 use portcullis_state::pins::Pins;
@@ -29,6 +29,10 @@ pub(crate) const REQUEST_BYTES_MAX: usize = 8 << 20;
 
 /// Who administers, in the log.
 const BY: &str = "cli";
+
+/// What programs write is kept in memory alone.
+const NO_OUTPUT: &str = "no gateway runs here, and what programs write is kept only while one does; start it with \
+                         `portcullis serve` or `portcullis up`";
 
 /// What a command works on.
 pub(crate) struct Administration<'a> {
@@ -56,6 +60,7 @@ pub(crate) fn run(
         "server list" => servers::list(administration),
         "server show" => servers::show(administration, &arguments),
         "server remove" => servers::remove(administration, &arguments),
+        "server logs" => Err(NO_OUTPUT.to_owned()),
         "server changes" => pins::changes(administration, &arguments),
         "server accept" => pins::accept(administration, &arguments),
         "policy add" => policies::add(administration, &arguments),
@@ -71,7 +76,30 @@ pub(crate) fn run(
 
 /// Whether a command changes anything.
 pub(crate) fn changes(command: &str) -> bool {
-    !command.ends_with(" list") && !command.ends_with(" show")
+    ![" list", " show", " logs"].iter().any(|look| command.ends_with(look))
+}
+
+/// What the programs of a server wrote to standard error; none if the command is another.
+pub(crate) fn server_logs(
+    gateway: &Gateway,
+    command: &str,
+    arguments: &Object,
+) -> Option<Result<Value, String>> {
+    if command != "server logs" {
+        return None;
+    }
+    let name = arguments.get("name").and_then(Value::as_str).unwrap_or_default();
+    let lines = gateway.output_of(name).ok_or_else(|| format!("there is no server `{name}`"));
+    let described = |line: &OutputLine| {
+        let pid = line.pid.map_or(Value::Null, |pid| i64::from(pid).into());
+        Value::from(
+            Object::new().with("at", time(Some(line.at))).with("pid", pid).with("text", line.text.as_str()),
+        )
+    };
+    Some(
+        lines
+            .map(|lines| Object::new().with("lines", lines.iter().map(described).collect::<Vec<_>>()).into()),
+    )
 }
 
 /// Whether a command concerns grants alone.
@@ -84,7 +112,7 @@ pub(crate) fn check_server(
     name: &str,
     spec: impl FnOnce(&str) -> Result<Option<ServerSpec>, String>,
 ) -> Result<Value, String> {
-    let spec = spec(name)?.ok_or_else(|| format!("there is no server `{name}` that is reached over HTTP"))?;
+    let spec = spec(name)?.ok_or_else(|| format!("there is no server `{name}`"))?;
     check::look(spec)
 }
 

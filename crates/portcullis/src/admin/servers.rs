@@ -1,12 +1,13 @@
 //! Servers: add, list, show, remove.
 
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 
-use portcullis_gateway::Snapshot;
+use portcullis_gateway::{Snapshot, TransportSpec};
 use portcullis_json::{Object, Value};
 use portcullis_state::grants::GrantTable;
 use portcullis_state::log::{Action, Event, RiskClass};
-use portcullis_state::store::{HeaderInput, HeaderSource, NewServer, Server, Transport};
+use portcullis_state::store::{HeaderInput, HeaderSource, NewServer, Server, StoredCommand, Transport};
 use portcullis_state::{Secret, StateFault};
 
 use super::arguments::Arguments;
@@ -19,17 +20,23 @@ pub(super) fn add(
     administration: &mut Administration<'_>,
     arguments: &Arguments<'_>,
 ) -> Result<Value, String> {
-    let (name, url) = (arguments.text("name")?, arguments.text("url")?);
+    let name = arguments.text("name")?;
     if declared(administration, name).is_some() {
         return Err(in_file(name));
     }
-    let headers = arguments.pairs("headers").into_iter();
+    let transport = transport(arguments)?;
+    // What a program gets in its environment is what headers are to an address.
+    let values = match &transport {
+        Transport::Url(_) => arguments.pairs("headers"),
+        Transport::Command(_) => arguments.pairs("env"),
+    };
+    let values =
+        values.into_iter().map(|(key, value)| (key.to_owned(), HeaderInput::parse(Secret::from(value))));
+    let url = arguments.optional_text("url").unwrap_or_default();
     let new = NewServer {
         name: name.to_owned(),
-        transport: Transport::Url(url.to_owned()),
-        headers: headers
-            .map(|(header, value)| (header.to_owned(), HeaderInput::parse(Secret::from(value))))
-            .collect(),
+        transport,
+        headers: values.collect(),
         classes: classes(url, arguments)?,
     };
     let server = administration.store.add_server(&new, administration.now).map_err(text)?;
@@ -39,6 +46,19 @@ pub(super) fn add(
     }
     note(administration, Action::ServerAdded, name)?;
     Ok(Object::new().with("server", described(&server)).into())
+}
+
+fn transport(arguments: &Arguments<'_>) -> Result<Transport, String> {
+    let words = arguments.texts("command");
+    if words.is_empty() {
+        return Ok(Transport::Url(arguments.text("url")?.to_owned()));
+    }
+    Ok(Transport::Command(StoredCommand {
+        words,
+        cwd: arguments.optional_text("cwd").map(PathBuf::from),
+        inherit_env: arguments.is_set("inherit_env"),
+        shared: arguments.is_set("shared"),
+    }))
 }
 
 fn classes(url: &str, arguments: &Arguments<'_>) -> Result<BTreeMap<String, RiskClass>, String> {
@@ -121,10 +141,15 @@ fn note(administration: &Administration<'_>, action: Action, server: &str) -> Re
 }
 
 fn described(server: &Server) -> Value {
-    let address = match &server.transport {
-        Transport::Url(url) => Object::new().with("name", server.name.as_str()).with("url", url.as_str()),
-        Transport::Command(words) => {
-            Object::new().with("name", server.name.as_str()).with("command", words.join(" "))
+    let named = Object::new().with("name", server.name.as_str());
+    let (address, values) = match &server.transport {
+        Transport::Url(url) => (named.with("url", url.as_str()), "headers"),
+        Transport::Command(command) => {
+            let described = named.with("command", words(&command.words));
+            let cwd = command.cwd.as_ref().map(|cwd| cwd.display().to_string());
+            let described = cwd.iter().fold(described, |all, cwd| all.with("cwd", cwd.as_str()));
+            let described = described.with("inherit_env", command.inherit_env);
+            (described.with("process", if command.shared { "shared" } else { "session" }), "env")
         }
     };
     let mut headers = Object::new();
@@ -138,7 +163,7 @@ fn described(server: &Server) -> Value {
     }
     let classes = server.classes.iter().map(|(tool, class)| (tool, class.as_str()));
     address
-        .with("headers", headers)
+        .with(values, headers)
         .with("classes", object(classes))
         .with("created", time(Some(server.created)))
         .with("kept_in", "store")
@@ -146,19 +171,29 @@ fn described(server: &Server) -> Value {
 }
 
 fn described_from_file(server: &DeclaredServer) -> Value {
-    let mut headers = Object::new();
-    for (name, _) in &server.headers {
-        headers.insert(name, "(in the file)".into());
-    }
+    let named = Object::new().with("name", server.name.as_str());
+    let (address, key) = match &server.transport {
+        TransportSpec::Command(command) => (named.with("command", words(&command.command)), "env"),
+        other => (named.with("url", other.url().unwrap_or_default()), "headers"),
+    };
+    let of_env = match &server.transport {
+        TransportSpec::Command(command) => command.env.as_slice(),
+        _ => &[],
+    };
+    let names = server.headers.iter().map(|(name, _)| name).chain(of_env.iter().map(|env| &env.name));
+    let values = names.fold(Object::new(), |all, name| all.with(name, "(in the file)"));
     let classes = server.classes.iter().map(|(tool, class)| (tool, class.name()));
-    Object::new()
-        .with("name", server.name.as_str())
-        .with("url", server.url.as_str())
-        .with("headers", headers)
+    address
+        .with(key, values)
         .with("classes", object(classes))
         .with("created", Value::Null)
         .with("kept_in", "file")
         .into()
+}
+
+/// The program and its arguments, each as it is given to the program.
+fn words(words: &[String]) -> Vec<Value> {
+    words.iter().map(|word| word.as_str().into()).collect()
 }
 
 fn object<'a>(pairs: impl Iterator<Item = (&'a String, &'a str)>) -> Object {

@@ -45,6 +45,43 @@ pub(crate) const SERVER: &[Key] = &[
     key("name", "text", "Its name; the gateway answers for it at `/mcp/NAME`."),
     key("url", "text", "Where it is (`http` or `https`), or `\"builtin:playground\"`."),
     key(
+        "transport",
+        "`\"http\"` or `\"sse\"`",
+        "How a `url` is spoken to: streamable HTTP, or HTTP with SSE as in revision 2024-11-05. Default: \
+         `\"http\"`.",
+    ),
+    key(
+        "command",
+        "list of texts",
+        "Instead of `url`: a program on this machine and its arguments. No shell reads it. See \
+         `docs/local-servers.md`.",
+    ),
+    key(
+        "env",
+        "table",
+        "The environment of the program, and nothing else; values may be `env:NAME` or `file:PATH`, which are \
+         then kept out of what the server sends back.",
+    ),
+    key(
+        "inherit_env",
+        "boolean",
+        "Also give the program `PATH`, `HOME`, `USER`, `LOGNAME`, `LANG`, `LC_ALL`, `TZ` and `TMPDIR` as the \
+         gateway has them. Default: `false`.",
+    ),
+    key("cwd", "path", "Where the program runs. Default: where the gateway does."),
+    key(
+        "process",
+        "`\"session\"` or `\"shared\"`",
+        "Whether each session (without sessions: each grant) has a process of its own. Default: `\"session\"`.",
+    ),
+    key("memory_max_mb", "number", "Private memory of a process, in MiB (Linux)."),
+    key("open_files_max", "number", "Files that a process may have open (Linux)."),
+    key(
+        "idle_timeout_s",
+        "number",
+        "An unused process is ended after so many seconds; 0: never. Default: as in `settings`.",
+    ),
+    key(
         "headers",
         "table",
         "What is sent along with every request; values may be `env:NAME` or `file:PATH`.",

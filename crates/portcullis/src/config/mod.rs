@@ -4,6 +4,7 @@
 //! `env:` and `file:`. Paths are relative to the file. Nothing here touches the store or the network:
 //! `serve` does, with what comes out.
 
+mod command;
 mod fault;
 mod keys;
 mod read;
@@ -58,7 +59,7 @@ pub(crate) struct TlsFiles {
 /// A server of the file.
 pub(crate) struct DeclaredServer {
     pub(crate) name: String,
-    pub(crate) url: String,
+    pub(crate) transport: TransportSpec,
     pub(crate) headers: Vec<(String, Secret)>,
     pub(crate) classes: BTreeMap<String, Class>,
     pub(crate) era: EraSetting,
@@ -71,7 +72,7 @@ impl DeclaredServer {
         let headers = self.headers.iter();
         ServerSpec {
             name: self.name.clone(),
-            transport: TransportSpec::http(self.url.clone()),
+            transport: self.transport.copied(),
             headers: headers.map(|(name, value)| (name.clone(), value.expose().into())).collect(),
             classes: self.classes.clone(),
             era: self.era,

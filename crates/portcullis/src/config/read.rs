@@ -181,9 +181,9 @@ pub(crate) fn files_named(path: &Path, text: &str) -> Vec<PathBuf> {
     let mut named = Vec::new();
     for section in lists.into_iter().flatten() {
         named.extend(section.path("file").ok().flatten());
-        let headers = section.section("headers").ok().flatten();
-        let of_headers = headers.iter().flat_map(|headers| headers.names().map(|name| headers.text(name)));
-        for text in of_headers.chain([section.text("token")]).filter_map(|text| text.ok().flatten()) {
+        let tables = ["headers", "env"].map(|table| section.section(table).ok().flatten());
+        let of_tables = tables.iter().flatten().flat_map(|table| table.names().map(|name| table.text(name)));
+        for text in of_tables.chain([section.text("token")]).filter_map(|text| text.ok().flatten()) {
             named.extend(text.strip_prefix("file:").map(|path| section.beside(path)));
         }
     }

@@ -7,6 +7,7 @@ use portcullis_policy::{Class, Policy};
 use portcullis_state::grants::{GrantTable, LABEL_CHARACTERS_MAX, TokenHash};
 use portcullis_state::store::NAME_CHARACTERS_MAX;
 
+use super::command;
 use super::fault::ConfigFault;
 use super::keys;
 use super::read::Section;
@@ -21,19 +22,15 @@ pub(super) fn servers(root: &Section<'_>) -> Result<Vec<DeclaredServer>, ConfigF
 }
 
 fn server(section: &Section<'_>) -> Result<DeclaredServer, ConfigFault> {
-    if section.names().any(|name| name == "command") {
-        let message = "servers that run as a command are not served yet; give a `url`";
-        return Err(section.fault("command", message));
-    }
     section.check_keys(keys::SERVER)?;
-    let url = section.required("url")?.to_owned();
+    let transport = command::transport(section)?;
     let mut classes = classes(section)?;
-    if url == playground::URL {
+    if transport.url() == Some(playground::URL) {
         classes.extend(playground::classes());
     }
     let server = DeclaredServer {
         name: plain_name(section)?,
-        url,
+        transport,
         headers: headers(section)?,
         classes,
         era: match section.word("era", &["auto", "legacy", "modern"])? {
@@ -71,12 +68,18 @@ fn label(section: &Section<'_>) -> Result<String, ConfigFault> {
 
 /// What the gateway would refuse is refused here, with its place.
 fn check_server(section: &Section<'_>, server: &DeclaredServer) -> Result<(), ConfigFault> {
-    if server.url == playground::URL {
+    if server.transport.url() == Some(playground::URL) {
         return Ok(());
     }
     Snapshot::compile(vec![server.spec()], Vec::new(), GrantTable::default()).map(|_| ()).map_err(|fault| {
-        let in_headers = matches!(fault, SnapshotFault::BadHeader { .. } | SnapshotFault::OwnHeader { .. });
-        section.fault(if in_headers { "headers" } else { "url" }, fault.to_string())
+        let key = match fault {
+            SnapshotFault::BadHeader { .. }
+            | SnapshotFault::OwnHeader { .. }
+            | SnapshotFault::HeadersForCommand(_) => "headers",
+            SnapshotFault::BadCommand { .. } => "command",
+            _ => "url",
+        };
+        section.fault(key, fault.to_string())
     })
 }
 

@@ -42,6 +42,10 @@ const BOUNDS: &[Bound] = bounds! {
     Milliseconds call_timeout_ms "How long a call may take at all.";
     Milliseconds probe_timeout_ms "How long to wait for the answer that tells a server's era.";
     Milliseconds era_doubt_ms "How long a guess at a server's era counts, made when it failed or was silent.";
+    Milliseconds process_start_timeout_ms "The same for a program, which has to start first.";
+    Count processes_per_server_max "Processes of one server.";
+    Milliseconds process_idle_timeout_ms "A process that nobody used for so long is ended.";
+    Milliseconds process_stop_grace_ms "How long a process gets to end when its input is closed, and again after SIGTERM.";
     Count result_bytes_max "Bytes of a server's answer.";
     Count event_bytes_max "Bytes of one event of a stream.";
     Milliseconds listing_timeout_ms "How long finding out a server's era, or listing its tools, may take.";

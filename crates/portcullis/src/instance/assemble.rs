@@ -3,11 +3,14 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use portcullis_gateway::{ActivePolicy, EraSetting, ServerSpec, Snapshot, TransportSpec};
+use portcullis_gateway::{
+    ActivePolicy, CommandSpec, EnvSpec, EraSetting, ProcessMode, ServerSpec, Snapshot, TransportSpec,
+};
 use portcullis_policy::{Class, Policy};
+use portcullis_state::Secret;
 use portcullis_state::grants::{Grant, GrantTable, TableEntry};
 use portcullis_state::log::{Action, DecisionLog, Event};
-use portcullis_state::store::{Server, Store, Transport};
+use portcullis_state::store::{Server, Store, StoredCommand, Transport};
 
 use super::{Before, Changing};
 use crate::admin;
@@ -136,20 +139,34 @@ impl Changing {
     }
 }
 
-/// What is stored of a server, for the gateway; nothing for one that runs as a command.
+/// What is stored of a server, for the gateway.
 pub(crate) fn stored_spec(store: &Store, server: &Server) -> Result<Option<ServerSpec>, String> {
-    let Transport::Url(url) = &server.transport else {
-        tracing::warn!(server = server.name, "servers that run as a command are not served yet");
-        return Ok(None);
+    let values = store.resolve_headers(server).map_err(text)?;
+    let (transport, headers) = match &server.transport {
+        Transport::Url(url) => (TransportSpec::http(url.clone()), values),
+        Transport::Command(command) => (TransportSpec::Command(command_spec(command, values)), Vec::new()),
     };
     Ok(Some(ServerSpec {
         name: server.name.clone(),
-        transport: TransportSpec::http(url.clone()),
-        headers: store.resolve_headers(server).map_err(text)?,
+        transport,
+        headers,
         classes: class_overrides(server),
         era: EraSetting::Auto,
         answer_timeout_ms: None,
     }))
+}
+
+/// A stored program; what it gets in its environment is kept as headers are, and is as secret.
+fn command_spec(command: &StoredCommand, env: Vec<(String, Secret)>) -> CommandSpec {
+    let env = env.into_iter().map(|(name, value)| EnvSpec { name, value, is_secret: true });
+    CommandSpec {
+        command: command.words.clone(),
+        env: env.collect(),
+        inherit_env: command.inherit_env,
+        cwd: command.cwd.clone(),
+        process: if command.shared { ProcessMode::Shared } else { ProcessMode::Session },
+        ..CommandSpec::default()
+    }
 }
 
 /// The classes that an administrator set for a server of the store.

@@ -65,6 +65,9 @@ impl Instance {
         if let Some(name) = admin::server_to_check(command, arguments) {
             return admin::check_server(name, |name| self.lock().spec(name));
         }
+        if let Some(answer) = admin::server_logs(&self.gateway, command, arguments) {
+            return answer;
+        }
         let mut changing = self.lock();
         let Changing { store, config, .. } = &mut *changing;
         let used = self.gateway.snapshot().grants().last_used();

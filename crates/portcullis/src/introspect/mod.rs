@@ -40,12 +40,14 @@ pub(crate) enum Target {
     },
 }
 
-/// A program to start. It gets our own environment, and `env` on top.
+/// A program to start.
 pub(crate) struct LocalCommand {
     /// The program and its arguments; no shell reads them.
     pub(crate) argv: Vec<String>,
     /// Set for the program.
     pub(crate) env: Vec<(String, Secret)>,
+    /// Whether that is all; otherwise it comes on top of our own environment.
+    pub(crate) is_env_whole: bool,
     /// Where it runs; here if nowhere else.
     pub(crate) cwd: Option<PathBuf>,
 }

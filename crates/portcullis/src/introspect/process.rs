@@ -41,6 +41,9 @@ impl Process {
         let mut argv = command.argv.iter();
         let program = argv.next().ok_or_else(|| io::Error::other("no program was named"))?;
         let mut builder = Command::new(program);
+        if command.is_env_whole {
+            builder.env_clear();
+        }
         builder.args(argv).envs(command.env.iter().map(|(name, value)| (name, value.expose())));
         builder.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::piped()).process_group(0);
         if let Some(directory) = &command.cwd {

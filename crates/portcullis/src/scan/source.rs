@@ -92,7 +92,7 @@ pub(super) fn from_command(
     let program = argv.first().map(String::as_str).unwrap_or_default();
     let program = Path::new(program).file_name().map_or(program.into(), |name| name.to_string_lossy());
     let shown = format!("`{}`", inert_short(&program, 100));
-    let command = LocalCommand { argv: argv.to_vec(), env: Vec::new(), cwd: None };
+    let command = LocalCommand { argv: argv.to_vec(), env: Vec::new(), is_env_whole: false, cwd: None };
     let seen = introspect::list(Target::Command(command), &shown, wait, &mut |text| output.progress(text))?;
     let posture = Posture { unpinned: is_unpinned(argv), ..Posture::default() };
     Ok(live(seen, name, &program, posture))

@@ -23,7 +23,29 @@ impl List {
 }
 
 fn shown(answer: &Value) -> Vec<String> {
-    let row = |server: &Value| vec![field(server, "name"), field(server, "url"), field(server, "kept_in")];
+    let row = |server: &Value| vec![field(server, "name"), address(server), field(server, "kept_in")];
     let rows: Vec<Vec<String>> = list(answer, "servers").iter().map(row).collect();
-    table(&["NAME", "URL", "KEPT IN"], &rows)
+    table(&["NAME", "ADDRESS OR COMMAND", "KEPT IN"], &rows)
+}
+
+/// Where it is, or what is started for it.
+pub(super) fn address(server: &Value) -> String {
+    let words = list(server, "command");
+    match words.is_empty() {
+        true => field(server, "url"),
+        false => words
+            .iter()
+            .map(|word| shown_word(word.as_str().unwrap_or_default()))
+            .collect::<Vec<_>>()
+            .join(" "),
+    }
+}
+
+/// A word that would not stand out as one is quoted.
+fn shown_word(word: &str) -> String {
+    let is_plain = |character: char| character.is_ascii_alphanumeric() || "-_./:=@,+".contains(character);
+    match !word.is_empty() && word.chars().all(is_plain) {
+        true => word.to_owned(),
+        false => format!("{word:?}"),
+    }
 }

@@ -5,6 +5,7 @@ mod add;
 mod changes;
 mod check;
 mod list;
+mod logs;
 mod remove;
 mod show;
 
@@ -25,6 +26,8 @@ pub(crate) enum ServerCommand {
     Show(show::Show),
     /// Ask a server who it is, as the gateway would, and list its tools.
     Check(check::Check),
+    /// Show what a server's programs wrote to standard error lately.
+    Logs(logs::Logs),
     /// Show what differs from the pinned definitions of its tools, side by side.
     Changes(changes::Changes),
     /// Accept the changed definition of a tool, once it was looked at.
@@ -40,6 +43,7 @@ impl ServerCommand {
             ServerCommand::List(command) => command.run(output),
             ServerCommand::Show(command) => command.run(output),
             ServerCommand::Check(command) => command.run(output),
+            ServerCommand::Logs(command) => command.run(output),
             ServerCommand::Changes(command) => command.run(output),
             ServerCommand::Accept(command) => command.run(output),
             ServerCommand::Remove(command) => command.run(output),

@@ -6,6 +6,7 @@ use clap::Args;
 use portcullis_catalogue::inert;
 use portcullis_json::{Object, Value};
 
+use super::list::address as address_of;
 use crate::admin::Missing;
 use crate::exit::Code;
 use crate::output::Output;
@@ -30,11 +31,14 @@ fn shown(answer: &Value) -> Vec<String> {
     let Some(server) = answer.get("server") else {
         return Vec::new();
     };
-    let mut lines: Vec<String> = ["name", "url", "kept_in", "created"]
-        .iter()
-        .map(|key| format!("{key}: {}", field(server, key)))
-        .collect();
-    for key in ["headers", "classes"] {
+    let is_program = server.get("command").is_some();
+    let address = if is_program { "command" } else { "url" };
+    let mut lines =
+        vec![format!("name: {}", field(server, "name")), format!("{address}: {}", address_of(server))];
+    let program = ["cwd", "inherit_env", "process"].iter().filter(|key| server.get(key).is_some());
+    let fields = program.chain(&["kept_in", "created"]);
+    lines.extend(fields.map(|key| format!("{key}: {}", field(server, key))));
+    for key in [if is_program { "env" } else { "headers" }, "classes"] {
         lines.push(format!("{key}:"));
         let members = server.get(key).and_then(Value::as_object).into_iter().flatten();
         lines.extend(

@@ -6,6 +6,7 @@ mod catalogue;
 mod command;
 mod commands;
 mod documents;
+mod local_servers;
 mod peers;
 mod pins;
 mod policy_check;
