@@ -148,3 +148,32 @@ fn the_second_one_hears_who_holds_the_directory() {
     drop(lock);
     directory.lock("grant create", at(5)).unwrap();
 }
+
+#[test]
+fn many_share_a_directory_and_keep_out_who_wants_it_alone() {
+    let temporary = tempfile::tempdir().unwrap();
+    let path = temporary.path().join("data");
+    let made: Vec<DataDirectory> = std::thread::scope(|scope| {
+        let makers: Vec<_> =
+            (0..8).map(|_| scope.spawn(|| DataDirectory::open_or_create(&path).unwrap())).collect();
+        makers.into_iter().map(|maker| maker.join().unwrap()).collect()
+    });
+    let directory = made.first().unwrap();
+    // One that ended alone is not in the way.
+    drop(directory.lock("serve", at(0)).unwrap());
+    let shared: Vec<_> = made.iter().map(|one| one.lock_shared("wrap notes", at(1)).unwrap()).collect();
+    let pid = std::process::id().to_string();
+    match directory.lock("serve", at(2)).unwrap_err() {
+        StateFault::HeldByWraps { holders, .. } => {
+            assert!(holders.contains(&pid) && holders.contains("wrap notes"), "{holders}");
+        }
+        other => panic!("{other}"),
+    }
+    drop(shared);
+    let alone = directory.lock("serve", at(3)).unwrap();
+    match directory.lock_shared("wrap notes", at(4)).unwrap_err() {
+        StateFault::Held { purpose, .. } => assert_eq!(purpose, "serve"),
+        other => panic!("{other}"),
+    }
+    drop(alone);
+}
