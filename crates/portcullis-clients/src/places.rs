@@ -14,6 +14,8 @@ pub struct Home {
     pub directory: PathBuf,
     /// Where desktop programs keep their settings.
     pub settings: PathBuf,
+    /// Where programs keep what they have gathered.
+    pub data: PathBuf,
     /// Claude Code's own directory, where `CLAUDE_CONFIG_DIR` moved it.
     pub claude: Option<PathBuf>,
     /// Codex's own directory, where `CODEX_HOME` moved it.
@@ -65,28 +67,31 @@ impl Home {
         let variable =
             |name: &str| std::env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
         let directory = variable(if cfg!(windows) { "USERPROFILE" } else { "HOME" })?;
-        let settings = match std::env::consts::OS {
-            "macos" => directory.join("Library/Application Support"),
-            "windows" => variable("APPDATA").unwrap_or_else(|| directory.join("AppData/Roaming")),
-            _ => variable("XDG_CONFIG_HOME").unwrap_or_else(|| directory.join(".config")),
+        let usual = Home::at(directory);
+        let (settings, data) = match std::env::consts::OS {
+            "macos" => (None, None),
+            "windows" => (variable("APPDATA"), variable("LOCALAPPDATA")),
+            _ => (variable("XDG_CONFIG_HOME"), variable("XDG_DATA_HOME")),
         };
         Some(Home {
-            directory,
-            settings,
+            settings: settings.unwrap_or(usual.settings),
+            data: data.unwrap_or(usual.data),
             claude: variable("CLAUDE_CONFIG_DIR"),
             codex: variable("CODEX_HOME"),
+            directory: usual.directory,
         })
     }
 
     /// A home whose directories are all in their usual places under one directory.
     pub fn at(directory: impl Into<PathBuf>) -> Home {
         let directory = directory.into();
-        let settings = match std::env::consts::OS {
-            "macos" => directory.join("Library/Application Support"),
-            "windows" => directory.join("AppData/Roaming"),
-            _ => directory.join(".config"),
+        let (settings, data) = match std::env::consts::OS {
+            "macos" => ("Library/Application Support", "Library/Application Support"),
+            "windows" => ("AppData/Roaming", "AppData/Local"),
+            _ => (".config", ".local/share"),
         };
-        Home { directory, settings, claude: None, codex: None }
+        let (settings, data) = (directory.join(settings), directory.join(data));
+        Home { directory, settings, data, claude: None, codex: None }
     }
 
     /// Every file that may hold servers: a person's, then the project's.

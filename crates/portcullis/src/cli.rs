@@ -10,6 +10,7 @@ use crate::grant::GrantCommand;
 use crate::log::LogCommand;
 use crate::output::Output;
 use crate::policy::PolicyCommand;
+use crate::protect::Protect;
 use crate::reference::ConfigCommand;
 use crate::serve::Serve;
 use crate::server::ServerCommand;
@@ -36,6 +37,12 @@ enum Command {
     Serve(Serve),
     /// Watch an agent meet the gateway, in the terminal.
     Demo(Demo),
+    /// Put the servers of your agents' configurations behind a policy, or take them back out.
+    ///
+    /// Looks at the files of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Codex and Gemini CLI, shows
+    /// what would change, keeps a backup, and lets each client start `portcullis wrap` in front of its servers.
+    #[command(after_long_help = exit::TABLE)]
+    Protect(Protect),
     /// Add, list, show, check and remove servers.
     #[command(subcommand, arg_required_else_help = true)]
     Server(ServerCommand),
@@ -59,6 +66,7 @@ impl Cli {
             Command::Up(command) => command.run(output),
             Command::Serve(command) => command.run(output),
             Command::Demo(command) => command.run(output),
+            Command::Protect(command) => command.run(output),
             Command::Server(command) => command.run(output),
             Command::Grant(command) => command.run(output),
             Command::Policy(command) => command.run(output),

@@ -13,6 +13,7 @@ mod log;
 mod output;
 mod playground;
 mod policy;
+mod protect;
 mod quick_start;
 mod reached;
 mod reference;
