@@ -5,6 +5,7 @@
 
 pub mod attacks;
 mod classify;
+pub mod combine;
 mod definition;
 pub mod diff;
 pub mod eval;
