@@ -1,69 +1,129 @@
 //! A server's tools as the gateway listed them itself: names, classes, schemas, mirrored arguments.
 //!
 //! Known before any client asks, so that a hidden tool and one that is not there look alike and `validate`
-//! has a schema. Listed at first use, after `list_changed`, and when a tool is asked for that is not known.
+//! has a schema. Listed at first use, after `list_changed`, when what a client is shown differs from what is
+//! known, when a tool is asked for that is not known, and when the list is old. Bounded in number and size.
 
-use std::collections::{HashMap, HashSet};
-use std::sync::atomic::{AtomicBool, Ordering};
+mod listing;
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
 use portcullis_json::{Object, Value};
+use portcullis_mcp::Era;
 use portcullis_mcp::headers::ParamHeaders;
 use portcullis_mcp::list::read_tools;
 use portcullis_mcp::tool::ToolDefinition;
-use portcullis_mcp::{Era, Outcome};
 use portcullis_policy::{Class, Dialect, JsonSchema};
 
 use crate::gateway::Gateway;
-use crate::own::{self, Place};
-use crate::probe;
+use crate::once::Once;
 use crate::server::Server;
-use crate::settings::milliseconds;
-use crate::stop::{Stop, UpstreamFault};
-
-/// Pages of one list.
-const PAGES_MAX: usize = 1_000;
+use crate::settings::{Settings, milliseconds};
+use crate::stop::Stop;
 
 /// One tool.
 #[derive(Debug)]
 pub(crate) struct Tool {
     pub(crate) name: String,
     pub(crate) class: Option<Class>,
-    input_schema: Value,
+    /// All of it, as the server said it.
+    definition: Object,
     /// Compiled when the tool is first called: a list can be long.
     compiled: OnceLock<Option<JsonSchema>>,
     /// None when the schema's marks break the rules.
     pub(crate) headers: Option<ParamHeaders>,
+    /// Only a client's list showed it, ours did not.
+    learned: bool,
 }
 
 impl Tool {
     /// The schema of its arguments; none when it does not compile, and `validate` then denies.
     pub(crate) fn schema(&self) -> Option<&JsonSchema> {
-        let compile = || JsonSchema::compile(&self.input_schema, Dialect::AsDeclared).ok();
+        let compile = || JsonSchema::compile(self.definition.get("inputSchema")?, Dialect::AsDeclared).ok();
         self.compiled.get_or_init(compile).as_ref()
+    }
+}
+
+/// Tools by name, within bounds.
+#[derive(Clone, Default)]
+pub(crate) struct Tools {
+    by_name: HashMap<String, Arc<Tool>>,
+    /// What they take in memory, about.
+    bytes: usize,
+}
+
+/// One tool more than there may be, or too large a one.
+struct TooMuch;
+
+impl Tools {
+    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Tool>> {
+        self.by_name.get(name)
+    }
+
+    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Tool>> {
+        self.by_name.values()
+    }
+
+    fn len(&self) -> usize {
+        self.by_name.len()
+    }
+
+    /// Takes the place of one of the same name.
+    fn put(&mut self, tool: Arc<Tool>, settings: &Settings) -> Result<(), TooMuch> {
+        let before = self.by_name.get(&tool.name).map(|tool| footprint(&tool.definition));
+        let count = self.by_name.len() + usize::from(before.is_none());
+        let bytes = self.bytes - before.unwrap_or_default() + footprint(&tool.definition);
+        if count > settings.tools_max || bytes > settings.tools_bytes_max {
+            return Err(TooMuch);
+        }
+        self.bytes = bytes;
+        self.by_name.insert(tool.name.clone(), tool);
+        Ok(())
+    }
+}
+
+/// Bytes that an object takes in memory, about.
+fn footprint(object: &Object) -> usize {
+    object.iter().map(|member| size_of_val(member) + member.key.len() + footprint_of(&member.value)).sum()
+}
+
+fn footprint_of(value: &Value) -> usize {
+    match value {
+        Value::Null | Value::Bool(_) => 0,
+        Value::Number(number) => number.spelling().len(),
+        Value::String(text) => text.len(),
+        Value::Array(elements) => {
+            elements.iter().map(|element| size_of_val(element) + footprint_of(element)).sum()
+        }
+        Value::Object(object) => footprint(object),
     }
 }
 
 /// The tools of one listing.
 pub(crate) struct Known {
-    pub(crate) tools: HashMap<String, Arc<Tool>>,
+    pub(crate) tools: Tools,
     at: Instant,
+    /// What the catalogue's was when the listing began.
+    generation: u64,
 }
 
 /// The tools of one server.
 #[derive(Default)]
 pub(crate) struct Catalogue {
     known: ArcSwapOption<Known>,
-    stale: AtomicBool,
-    listing: tokio::sync::Mutex<()>,
+    /// Moves on with each sign that what is known does not hold any more.
+    generation: AtomicU64,
+    listing: Once<Arc<Known>>,
 }
 
 impl Catalogue {
-    /// The server said that its tools changed.
+    /// The server said, or showed, that its tools changed.
     pub(crate) fn mark_stale(&self) {
-        self.stale.store(true, Ordering::Release);
+        self.generation.fetch_add(1, Ordering::AcqRel);
     }
 
     /// What is known at the moment, without asking.
@@ -71,22 +131,67 @@ impl Catalogue {
         self.known.load_full()
     }
 
-    fn fresh(&self) -> Option<Arc<Known>> {
-        self.known.load_full().filter(|_| !self.stale.load(Ordering::Acquire))
+    fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
     }
 
-    /// Tools that a client's own listing showed and ours did not: a server may show them only to some.
-    pub(crate) fn learn(&self, server: &Server, result: &Object) {
+    fn fresh(&self, settings: &Settings) -> Option<Arc<Known>> {
+        let is_fresh = |known: &Arc<Known>| {
+            known.generation == self.generation()
+                && known.at.elapsed() < milliseconds(settings.tools_age_ms_max)
+        };
+        self.known.load_full().filter(is_fresh)
+    }
+
+    /// A new listing. Tools that only clients were shown stay: the server shows them to some.
+    fn replace(&self, listed: Tools, generation: u64, settings: &Settings) -> Arc<Known> {
+        let at = Instant::now();
+        let mut known = Arc::new(Known { tools: Tools::default(), at, generation });
+        self.known.rcu(|before| {
+            let mut tools = listed.clone();
+            let learned = before.iter().flat_map(|before| before.tools.iter()).filter(|tool| tool.learned);
+            for tool in learned {
+                if tools.get(&tool.name).is_none() && tools.put(tool.clone(), settings).is_err() {
+                    break;
+                }
+            }
+            known = Arc::new(Known { tools, at, generation });
+            Some(known.clone())
+        });
+        known
+    }
+
+    /// What a client is shown: a tool that our own list did not show is learned, and one that reads
+    /// otherwise than we know it makes us list again before anything is judged with it.
+    pub(crate) fn learn(&self, server: &Server, result: &Object, settings: &Settings) {
         let (Some(known), Ok(page)) = (self.known(), read_tools(result)) else {
             return;
         };
-        let new: Vec<_> = page.elements.iter().filter(|tool| !known.tools.contains_key(tool.name)).collect();
-        if new.is_empty() {
-            return;
+        let mut new = Vec::new();
+        for shown in &page.elements {
+            match known.tools.get(shown.name) {
+                Some(tool) if tool.definition == *shown.definition => {}
+                Some(tool) if !tool.learned => return self.mark_stale(),
+                _ => new.push(Arc::new(Tool { learned: true, ..compile(server, shown) })),
+            }
         }
-        let mut tools = known.tools.clone();
-        tools.extend(new.into_iter().map(|tool| (tool.name.to_owned(), Arc::new(compile(server, tool)))));
-        self.known.store(Some(Arc::new(Known { tools, at: known.at })));
+        if !new.is_empty() {
+            self.add_learned(&new, settings);
+        }
+    }
+
+    fn add_learned(&self, new: &[Arc<Tool>], settings: &Settings) {
+        self.known.rcu(|known| {
+            let known = known.as_ref()?;
+            let mut tools = known.tools.clone();
+            for tool in new {
+                let is_ours = tools.get(&tool.name).is_some_and(|tool| !tool.learned);
+                if !is_ours && tools.put(tool.clone(), settings).is_err() {
+                    break;
+                }
+            }
+            Some(Arc::new(Known { tools, at: known.at, generation: known.generation }))
+        });
     }
 }
 
@@ -96,103 +201,33 @@ pub(crate) async fn find(
     server: &Arc<Server>,
     name: &str,
 ) -> Result<Option<Arc<Tool>>, Stop> {
-    let known = match server.catalogue.fresh() {
+    let settings = &gateway.settings;
+    let known = match server.catalogue.fresh(settings) {
         Some(known) => known,
-        None => refresh(gateway, server, None).await?,
+        None => listing::refresh(gateway, server).await?,
     };
+    let age = known.at.elapsed();
+    if age > milliseconds(settings.tools_age_ms_max / 2) {
+        listing::renew(gateway, server);
+    }
     if let Some(tool) = known.tools.get(name) {
         return Ok(Some(tool.clone()));
     }
-    if known.at.elapsed() < milliseconds(gateway.settings.tools_recheck_ms) {
+    if age < milliseconds(settings.tools_recheck_ms) {
         return Ok(None);
     }
-    let known = refresh(gateway, server, Some(known.at)).await?;
+    let known = listing::refresh(gateway, server).await?;
     Ok(known.tools.get(name).cloned())
-}
-
-/// Lists, unless another call has done so meanwhile. `than`: newer than this is needed.
-async fn refresh(
-    gateway: &Arc<Gateway>,
-    server: &Arc<Server>,
-    than: Option<Instant>,
-) -> Result<Arc<Known>, Stop> {
-    let catalogue = &server.catalogue;
-    let _one_at_a_time = catalogue.listing.lock().await;
-    if let Some(known) = catalogue.fresh()
-        && than.is_none_or(|than| known.at > than)
-    {
-        return Ok(known);
-    }
-    // A change that is announced while we list must be seen afterwards.
-    let was_stale = catalogue.stale.swap(false, Ordering::AcqRel);
-    match list(gateway, server).await {
-        Ok(tools) => {
-            tracing::info!(server = server.name(), tools = tools.len(), "listed the tools of a server");
-            let known = Arc::new(Known { tools, at: Instant::now() });
-            catalogue.known.store(Some(known.clone()));
-            Ok(known)
-        }
-        Err(stop) => {
-            if was_stale {
-                catalogue.mark_stale();
-            }
-            Err(stop)
-        }
-    }
-}
-
-type Tools = HashMap<String, Arc<Tool>>;
-
-async fn list(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Tools, Stop> {
-    let eras = probe::eras(gateway, server).await?;
-    if eras.modern {
-        return list_in(gateway, server, &Place::modern()).await;
-    }
-    let place = own::open_session(gateway, server).await?;
-    let listed = list_in(gateway, server, &place).await;
-    if place.session.is_some() {
-        own::end_session(gateway, server, place).await;
-    }
-    listed
-}
-
-async fn list_in(gateway: &Arc<Gateway>, server: &Arc<Server>, place: &Place) -> Result<Tools, Stop> {
-    let mut tools = Tools::new();
-    let mut cursors = HashSet::new();
-    let mut params = Object::new();
-    for _ in 0..PAGES_MAX {
-        let answered = own::request(gateway, server, place.clone(), "tools/list", params).await?;
-        let result = match answered.outcome {
-            Outcome::Result(result) => result,
-            // A server without tools need not know the method.
-            Outcome::Error(error) if error.code == portcullis_mcp::code::METHOD_NOT_FOUND => {
-                return Ok(tools);
-            }
-            Outcome::Error(_) => return Err(UpstreamFault::NotMcp("it does not list its tools").into()),
-        };
-        let page = read_tools(&result).map_err(|_| UpstreamFault::NotMcp("a list that cannot be read"))?;
-        tools
-            .extend(page.elements.iter().map(|tool| (tool.name.to_owned(), Arc::new(compile(server, tool)))));
-        if tools.len() > gateway.settings.tools_max {
-            return Err(UpstreamFault::NotMcp("more tools than allowed").into());
-        }
-        match page.next_cursor {
-            Some(cursor) if cursors.insert(cursor.to_owned()) => {
-                params = Object::new().with("cursor", cursor);
-            }
-            _ => return Ok(tools),
-        }
-    }
-    Err(UpstreamFault::NotMcp("a list without end").into())
 }
 
 pub(crate) fn compile(server: &Server, tool: &ToolDefinition<'_>) -> Tool {
     Tool {
         name: tool.name.to_owned(),
         class: server.config.classes.get(tool.name).copied(),
-        input_schema: Value::Object(tool.input_schema.clone()),
+        definition: tool.definition.clone(),
         compiled: OnceLock::new(),
         headers: ParamHeaders::from_schema(tool.input_schema).ok(),
+        learned: false,
     }
 }
 

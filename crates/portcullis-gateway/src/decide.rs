@@ -89,6 +89,8 @@ fn arguments(kind: &OutgoingKind) -> Option<&Value> {
 pub(crate) fn ask(gateway: &Gateway, caller: &Caller, subject: Subject<'_>) -> Verdict {
     let grant = caller.grant.grant();
     let active = caller.policy.as_deref();
+    // Under the lock, as when something is reserved: no charge is later than the time it is looked at.
+    let counters = gateway.state.ledger.read();
     let question = Question {
         caller: policy::Caller {
             policy: active.map_or("", |active| &active.name),
@@ -98,11 +100,11 @@ pub(crate) fn ask(gateway: &Gateway, caller: &Caller, subject: Subject<'_>) -> V
             server: caller.server.name(),
             session: caller.session.as_ref().map(|session| session.id.as_str()),
             client: caller.client.as_deref(),
-            now: time(caller.now),
+            now: time(gateway.now()),
         },
         subject,
     };
-    policy::decide(active.map(|active| &active.policy), &question, &gateway.state.ledger.read())
+    policy::decide(active.map(|active| &active.policy), &question, &counters)
 }
 
 /// Whether the policy allows this, for what is shown or passed on piece by piece.

@@ -114,7 +114,7 @@ fn filter_list(
     result: &mut Object,
 ) -> Result<(), Stop> {
     if kind == ListKind::Tools {
-        caller.server.catalogue.learn(&caller.server, result);
+        caller.server.catalogue.learn(&caller.server, result, &gateway.settings);
     }
     let filtered = list::filter(result, kind, |listed| {
         let name = listed.identity;

@@ -16,9 +16,10 @@ use jiff::Timestamp;
 use portcullis_state::DigestKey;
 use portcullis_state::grants::GrantTable;
 use portcullis_state::log::{DecisionLog, Entry, Refusals, Strangers};
-use tokio::sync::{Semaphore, watch};
+use tokio::sync::watch;
 
 use crate::metrics::Metrics;
+use crate::room::{InFlight, Streams};
 use crate::server::Server;
 use crate::sessions::Sessions;
 use crate::settings::milliseconds;
@@ -51,8 +52,8 @@ pub struct Gateway {
     pub(crate) sessions: Sessions,
     pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
-    pub(crate) in_flight: Arc<Semaphore>,
-    pub(crate) streams: Arc<Semaphore>,
+    pub(crate) in_flight: InFlight,
+    pub(crate) streams: Streams,
     live: ArcSwap<Live>,
     changes: watch::Sender<u64>,
     closing: AtomicBool,
@@ -98,8 +99,8 @@ impl Gateway {
             sessions: Sessions::default(),
             tasks: Tasks::default(),
             metrics: Metrics::default(),
-            in_flight: Arc::new(Semaphore::new(settings.in_flight_max.min(Semaphore::MAX_PERMITS))),
-            streams: Arc::new(Semaphore::new(settings.streams_max.min(Semaphore::MAX_PERMITS))),
+            in_flight: InFlight::new(&settings),
+            streams: Streams::new(&settings),
             live: ArcSwap::from_pointee(Live::new(snapshot, None)),
             changes: watch::Sender::new(0),
             closing: AtomicBool::new(false),
@@ -122,6 +123,13 @@ impl Gateway {
         });
         // Streams hear of it only now that they will see the new configuration.
         self.changes.send_modify(|change| *change += 1);
+    }
+
+    /// Swaps the grants alone; the rest of the configuration stays as it is. Nothing can stand in the way of
+    /// a revocation.
+    pub fn replace_grants(&self, grants: GrantTable) {
+        let snapshot = self.live.load().snapshot.with_grants(grants);
+        self.replace(snapshot);
     }
 
     /// The configuration in force.

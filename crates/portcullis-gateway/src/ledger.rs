@@ -8,10 +8,12 @@ use std::collections::VecDeque;
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use jiff::Timestamp;
-use portcullis_json::{Decimal, Limits, Value, compact, parse};
+use portcullis_json::{Decimal, Limits, Object, Value, compact, parse};
 use portcullis_policy::{Charge, CounterKey, Counters, Limit, OverLimit, Reservation, Scope, Time, Window};
 use portcullis_state::SnapshotFault;
 use portcullis_state::log::{self, Coverage, DecisionLog, Movement, ReplayFault, Replayed};
+
+use crate::gateway::Clock;
 
 /// A call that never left is known within this many records of its decision.
 const GIVE_BACK_DISTANCE_MAX: usize = 100_000;
@@ -37,6 +39,14 @@ pub enum LedgerFault {
     Counter(u64),
 }
 
+/// Why charges were not taken.
+pub(crate) enum NotReserved {
+    /// What counts under the limit at this place is not known.
+    Unknown(Arc<str>),
+    /// One does not fit.
+    Over(OverLimit),
+}
+
 impl Ledger {
     /// Counters that nothing was ever charged to.
     pub fn empty() -> Ledger {
@@ -45,19 +55,20 @@ impl Ledger {
 
     /// The counters as of the last record of the log. To be called once, at start.
     pub fn from_log(log: &DecisionLog) -> Result<Ledger, LedgerFault> {
-        let (snapshot, coverage, replay) = log.replay()?;
-        let counters = match &snapshot {
+        let (snapshot, coverage, mut replay) = log.replay()?;
+        let (counters, kept) = match &snapshot {
             Some(snapshot) => restore(&snapshot.payload).ok_or(LedgerFault::Snapshot)?,
-            None => Counters::new(),
+            None => (Counters::new(), None),
         };
         let mut rebuilt = Rebuild { counters, recent: VecDeque::new() };
-        for record in replay {
+        for record in replay.by_ref() {
             rebuilt.take(record?)?;
         }
-        let known_since = match coverage {
+        let covered = match coverage {
             Coverage::Since { time, .. } => Some(time),
             Coverage::Complete => None,
         };
+        let known_since = covered.max(kept).max(replay.damaged());
         Ok(Ledger { counters: RwLock::new(rebuilt.counters), known_since })
     }
 
@@ -68,9 +79,15 @@ impl Ledger {
     pub fn save(&self, log: &DecisionLog) -> Result<(), SnapshotFault> {
         let (position, payload) = {
             let counters = self.read();
-            (log.position(), counters.snapshot())
+            (log.position(), self.payload(&counters))
         };
         log.write_snapshot(position, compact(&payload).as_bytes())
+    }
+
+    /// What is not known stays unknown after the next start.
+    fn payload(&self, counters: &Counters) -> Value {
+        let since = self.known_since.map_or(Value::Null, |since| since.as_microsecond().into());
+        Object::new().with("known_since", since).with("counters", counters.snapshot()).into()
     }
 
     /// The counters, to be looked at.
@@ -89,7 +106,7 @@ impl Ledger {
     }
 
     /// The first charge whose window reaches back to before anything is known.
-    pub(crate) fn unknown<'a>(&self, charges: &'a [Charge], now: Timestamp) -> Option<&'a Charge> {
+    fn unknown<'a>(&self, charges: &'a [Charge], now: Timestamp) -> Option<&'a Charge> {
         let since = self.known_since?;
         charges.iter().find(|charge| {
             let seconds = i64::try_from(window_seconds(&charge.limit.window)).unwrap_or(i64::MAX);
@@ -98,13 +115,22 @@ impl Ledger {
     }
 
     /// Takes all charges, or none.
-    pub(crate) fn reserve(&self, charges: &[Charge], now: Timestamp) -> Result<Reservation, OverLimit> {
-        self.write().reserve(charges, time(now))
+    ///
+    /// INVARIANT: limits never exceed. The clock is read under the lock: a call counts from when it is
+    /// admitted, not from when its first byte came.
+    pub(crate) fn reserve(&self, charges: &[Charge], clock: &Clock) -> Result<Reservation, NotReserved> {
+        let mut counters = self.write();
+        let now = clock();
+        if let Some(charge) = self.unknown(charges, now) {
+            return Err(NotReserved::Unknown(charge.limit.pointer.clone()));
+        }
+        counters.reserve(charges, time(now)).map_err(NotReserved::Over)
     }
 
     /// Takes all charges, fitting or not: shadow mode.
-    pub(crate) fn record(&self, charges: &[Charge], now: Timestamp) -> Reservation {
-        self.write().record(charges, time(now))
+    pub(crate) fn record(&self, charges: &[Charge], clock: &Clock) -> Reservation {
+        let mut counters = self.write();
+        counters.record(charges, time(clock()))
     }
 
     pub(crate) fn give_back(&self, reservation: Reservation) {
@@ -161,9 +187,14 @@ fn counter_key(text: &str) -> Option<CounterKey> {
     Some(CounterKey { policy: (*policy).to_owned(), counter: (*counter).to_owned(), scope })
 }
 
-fn restore(payload: &[u8]) -> Option<Counters> {
+fn restore(payload: &[u8]) -> Option<(Counters, Option<Timestamp>)> {
     let limits = Limits { bytes_max: payload.len(), ..Limits::document() };
-    Counters::restore(&parse(payload, &limits).ok()?).ok()
+    let payload = parse(payload, &limits).ok()?;
+    let known_since = match payload.get("known_since")? {
+        Value::Null => None,
+        since => Some(Timestamp::from_microsecond(since.as_number()?.as_i64()?).ok()?),
+    };
+    Some((Counters::restore(payload.get("counters")?).ok()?, known_since))
 }
 
 /// Counters while the log is read.
@@ -215,6 +246,39 @@ fn charge_again(charge: &log::Charge) -> Option<Charge> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use portcullis_state::CheckpointKey;
+    use portcullis_state::log::{Action, Entry, Event, LogOptions, segments};
+
+    /// Confirmed records are lost, the operator accepts it; that start and the ones after it deny.
+    #[test]
+    fn what_is_not_known_stays_unknown_over_restarts() {
+        let place = tempfile::tempdir().unwrap();
+        let directory = place.path().join("log");
+        std::fs::create_dir(&directory).unwrap();
+        let open = |accept_damage| {
+            let options = LogOptions { accept_damage, ..LogOptions::default() };
+            DecisionLog::open(&directory, CheckpointKey::from_bytes(&[1; 32]), options).unwrap().0
+        };
+        let log = open(false);
+        drop(log.append(Timestamp::now(), &Entry::Event(&Event::new(Action::Started))).unwrap());
+        log.close().unwrap();
+        let segment = &segments(&directory).unwrap()[0].path;
+        let text = std::fs::read_to_string(segment).unwrap();
+        std::fs::write(segment, text.lines().take(1).map(|line| format!("{line}\n")).collect::<String>())
+            .unwrap();
+        let key = CounterKey { policy: "p".into(), counter: "c".into(), scope: Scope::Global };
+        let written = log::Charge { counter: counter_text(&key), amount: "1".into(), window_seconds: 60 };
+        let charge = charge_again(&written).unwrap();
+        let clock: Clock = Arc::new(Timestamp::now);
+        for accept_damage in [true, false, false] {
+            let log = open(accept_damage);
+            let ledger = Ledger::from_log(&log).unwrap();
+            let refused = ledger.reserve(std::slice::from_ref(&charge), &clock);
+            assert!(matches!(refused, Err(NotReserved::Unknown(_))));
+            ledger.save(&log).unwrap();
+            log.close().unwrap();
+        }
+    }
 
     #[test]
     fn every_counter_is_read_back_from_its_text() {

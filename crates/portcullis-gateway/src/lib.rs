@@ -29,13 +29,16 @@ mod events;
 mod gateway;
 mod ledger;
 mod metrics;
+mod once;
 mod own;
 mod probe;
+mod room;
 mod scrub;
 mod server;
 mod sessions;
 mod settings;
 mod snapshot;
+mod stall;
 mod stop;
 mod tasks;
 

@@ -4,11 +4,13 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use portcullis_policy::{Reservation, Verdict};
 
 use crate::approval::Approved;
 use crate::decide::denial;
 use crate::gateway::Gateway;
+use crate::ledger::NotReserved;
 use crate::record::Outgoing;
 use crate::server::Server;
 use crate::stop::{Denial, DenialKind, Stop};
@@ -22,6 +24,11 @@ pub(crate) struct Admitted {
 }
 
 impl Admitted {
+    /// When it was admitted: what it charges counts from here, now and when the log is replayed.
+    pub(crate) fn at(&self) -> Timestamp {
+        self.reservation.at().timestamp()
+    }
+
     /// For `record` alone.
     pub(crate) fn into_parts(self) -> (Arc<Server>, Outgoing, Verdict, Reservation) {
         (self.server, self.outgoing, self.verdict, self.reservation)
@@ -32,16 +39,15 @@ impl Admitted {
 pub(crate) fn admit(gateway: &Gateway, approved: Approved) -> Result<Admitted, Stop> {
     let (asked, verdict) = approved.into_parts();
     let charges = &verdict.obligations.charges;
-    let now = asked.caller.now;
-    let ledger = &gateway.state.ledger;
+    let (ledger, clock) = (&gateway.state.ledger, &gateway.state.clock);
     let shadow = asked.caller.policy.as_ref().is_some_and(|active| active.policy.is_shadow());
     let reservation = if shadow {
-        ledger.record(charges, now)
+        ledger.record(charges, clock)
     } else {
-        if let Some(charge) = ledger.unknown(charges, now) {
-            return Err(not_known(charge.limit.pointer.clone()).into());
-        }
-        ledger.reserve(charges, now).map_err(|over| denial(&Verdict::over_limit(charges, &over)))?
+        ledger.reserve(charges, clock).map_err(|refused| match refused {
+            NotReserved::Unknown(rule) => not_known(rule),
+            NotReserved::Over(over) => denial(&Verdict::over_limit(charges, &over)),
+        })?
     };
     let server = asked.caller.server.clone();
     let outgoing = Outgoing { kind: asked.kind, place: asked.place, trace: asked.trace };
@@ -64,9 +70,9 @@ fn not_known(rule: Arc<str>) -> Denial {
 mod tests {
     use super::*;
     use std::collections::BTreeMap;
+    use std::sync::atomic::{AtomicI64, Ordering};
 
     use http::{HeaderMap, HeaderValue};
-    use jiff::Timestamp;
     use portcullis_json::{Limits, parse};
     use portcullis_mcp::tool::ToolDefinition;
     use portcullis_mcp::{Id, Message, Method, Request};
@@ -79,6 +85,7 @@ mod tests {
     use crate::authenticate::authenticate;
     use crate::catalogue::compile;
     use crate::decide::decide;
+    use crate::gateway::Clock;
     use crate::own::Place;
     use crate::question::{About, Asked};
     use crate::record::{OutgoingKind, Trail};
@@ -89,13 +96,19 @@ mod tests {
         r#"{"version":"1","default":"allow","tools":{"echo":{"rate_limit":{"max":1,"window":60}}}}"#;
 
     fn gateway(directory: &std::path::Path) -> Gateway {
+        gateway_at(directory, Arc::new(Timestamp::now))
+    }
+
+    fn gateway_at(directory: &std::path::Path, clock: Clock) -> Gateway {
         let key = CheckpointKey::from_bytes(&[1; 32]);
-        let (log, _) = DecisionLog::open(directory, key, LogOptions::default()).unwrap();
+        let place = directory.join("log");
+        std::fs::create_dir(&place).unwrap();
+        let (log, _) = DecisionLog::open(&place, key, LogOptions::default()).unwrap();
         let state = State {
             log: Arc::new(log),
             ledger: Arc::new(Ledger::empty()),
             digest_key: DigestKey::from_bytes(&[2; 32]),
-            clock: Arc::new(Timestamp::now),
+            clock,
         };
         let grant = Grant {
             id: "g".into(),
@@ -150,6 +163,26 @@ mod tests {
             }
             _ => panic!("the second must be over the limit"),
         }
+    }
+
+    /// A body that comes slowly must not be charged at the time of its first byte.
+    #[tokio::test]
+    async fn a_call_counts_from_when_it_is_admitted_live_and_replayed() {
+        let directory = tempfile::tempdir().unwrap();
+        let second = Arc::new(AtomicI64::new(1_800_000_000));
+        let read = second.clone();
+        let clock: Clock = Arc::new(move || Timestamp::from_second(read.load(Ordering::SeqCst)).unwrap());
+        let gateway = Arc::new(gateway_at(directory.path(), clock));
+        let slow = approved(&gateway);
+        // Longer than the window later; then both are complete at once.
+        second.fetch_add(61, Ordering::SeqCst);
+        let quick = approved(&gateway);
+        let admitted = admit(&gateway, slow).unwrap_or_else(|_| panic!("it fits"));
+        let trail = Trail { grant: Some("g".into()), ..Trail::new(gateway.now()).unwrap() };
+        let _permit = crate::record::record(&gateway, admitted, &trail).await.unwrap_or_else(|_| panic!());
+        assert!(admit(&gateway, quick).is_err(), "two calls would leave in one window");
+        let replayed = Ledger::from_log(&gateway.state.log).unwrap();
+        assert_eq!(replayed.read().snapshot(), gateway.state.ledger.read().snapshot());
     }
 
     /// The last look at the grant is right before the record.

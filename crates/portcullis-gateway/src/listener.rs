@@ -3,7 +3,7 @@
 use std::convert::Infallible;
 use std::future::Future;
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -24,7 +24,9 @@ use crate::body::Body;
 use crate::pipeline;
 use crate::record::Trail;
 use crate::respond;
+use crate::room::{Share, Shares};
 use crate::settings::milliseconds;
+use crate::stall::StallGuard;
 use crate::stop::ClientFault;
 
 /// After an accept failed (no descriptors left, mostly) it is not tried again at once.
@@ -45,6 +47,8 @@ pub async fn serve(
     shutdown: impl Future<Output = ()>,
 ) -> io::Result<()> {
     let connections = Arc::new(Semaphore::new(gateway.settings.connections_max.min(Semaphore::MAX_PERMITS)));
+    let addresses: Arc<Shares<IpAddr>> = Arc::default();
+    let per_address = gateway.settings.connections_per_address_max;
     let (stop, stopping) = watch::channel(false);
     let door = Door { gateway: gateway.clone(), tls: tls.map(TlsAcceptor::from), stopping };
     let mut shutdown = pin!(shutdown);
@@ -54,9 +58,12 @@ pub async fn serve(
             () = &mut shutdown => break,
             _ = tick.tick() => gateway.settle_strangers(),
             accepted = accept(&listener, &connections) => match accepted {
-                Ok((socket, peer, permit)) => {
-                    tokio::spawn(door.clone().connection(socket, peer, permit));
-                }
+                Ok((socket, peer, permit)) => match addresses.take(network(peer.ip()), per_address) {
+                    Some(share) => {
+                        tokio::spawn(door.clone().connection(socket, peer, (permit, share)));
+                    }
+                    None => tracing::debug!(%peer, "an address has too many connections open"),
+                },
                 Err(error) => {
                     tracing::warn!(%error, "a connection could not be accepted");
                     tokio::time::sleep(ACCEPT_PAUSE).await;
@@ -83,6 +90,14 @@ async fn accept(
     Ok((socket, peer, permit))
 }
 
+/// Whose connections count together: an IPv6 host has a whole network of addresses.
+fn network(address: IpAddr) -> IpAddr {
+    match address.to_canonical() {
+        IpAddr::V4(address) => IpAddr::V4(address),
+        IpAddr::V6(address) => IpAddr::V6(Ipv6Addr::from_bits(address.to_bits() >> 64 << 64)),
+    }
+}
+
 /// Waits until every connection is done, or time is up.
 async fn drain(gateway: &Gateway, connections: &Arc<Semaphore>) {
     let all = u32::try_from(gateway.settings.connections_max).unwrap_or(u32::MAX);
@@ -101,7 +116,12 @@ struct Door {
 }
 
 impl Door {
-    async fn connection(self, socket: TcpStream, peer: SocketAddr, _permit: OwnedSemaphorePermit) {
+    async fn connection(
+        self,
+        socket: TcpStream,
+        peer: SocketAddr,
+        _held: (OwnedSemaphorePermit, Share<IpAddr>),
+    ) {
         let patience = milliseconds(self.gateway.settings.head_timeout_ms);
         match self.tls.clone() {
             None => self.serve(socket, peer).await,
@@ -119,11 +139,12 @@ impl Door {
             let gateway = gateway.clone();
             async move { Ok::<_, Infallible>(route(&gateway, peer.ip(), request).await) }
         });
+        let patience = milliseconds(self.gateway.settings.write_stall_timeout_ms);
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(milliseconds(self.gateway.settings.head_timeout_ms))
             .max_buf_size(self.gateway.settings.head_bytes_max.max(8 << 10))
-            .serve_connection(TokioIo::new(socket), service);
+            .serve_connection(TokioIo::new(StallGuard::new(socket, patience)), service);
         let mut connection = pin!(connection);
         let ended = tokio::select! {
             ended = connection.as_mut() => ended,

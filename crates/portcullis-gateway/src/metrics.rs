@@ -101,14 +101,9 @@ impl Metrics {
 fn gauges(gateway: &Gateway) -> [(&'static str, &'static str, u64); 7] {
     let settings = &gateway.settings;
     let health = gateway.state.log.health();
-    let in_use = |max: usize, left: usize| max.saturating_sub(left) as u64;
     [
-        (
-            "in_flight",
-            "Requests being worked on",
-            in_use(settings.in_flight_max, gateway.in_flight.available_permits()),
-        ),
-        ("streams", "Open streams", in_use(settings.streams_max, gateway.streams.available_permits())),
+        ("in_flight", "Requests being worked on", gateway.in_flight.count(settings) as u64),
+        ("streams", "Open streams that are no calls", gateway.streams.count(settings) as u64),
         ("sessions", "Open sessions", gateway.sessions.len() as u64),
         ("log_written", "The last record written", health.written),
         (

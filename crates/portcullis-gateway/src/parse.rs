@@ -166,8 +166,8 @@ pub(crate) fn find_session(
         (None, _) => return Err(ClientFault::SessionMissing.into()),
         (Some(_), Some(_)) => return Err(ClientFault::SessionUnknown.into()),
     };
-    let idle_ms = gateway.settings.session_idle_timeout_ms;
-    let found = gateway.sessions.find(id, caller.grant_id(), &caller.server, idle_ms, caller.now);
+    let settings = &gateway.settings;
+    let found = gateway.sessions.find(id, caller.grant_id(), &caller.server, settings, caller.now);
     found.ok_or_else(|| ClientFault::SessionUnknown.into())
 }
 

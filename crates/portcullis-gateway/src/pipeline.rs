@@ -11,7 +11,7 @@ use http::request::Parts;
 use http::{Method, Request, Response};
 use hyper::body::Incoming;
 use portcullis_json::{Object, Value};
-use portcullis_mcp::{LegacyRevision, Message, Outcome, Sender, Subject, write};
+use portcullis_mcp::{Era, LegacyRevision, Message, Outcome, Sender, Subject, write};
 use portcullis_state::log::Verdict;
 
 use crate::approval::approve;
@@ -23,12 +23,13 @@ use crate::forward::{LAST_EVENT_ID, Payload, Reply, forward};
 use crate::gateway::Gateway;
 use crate::limits::admit;
 use crate::methods::{Handling, handling};
-use crate::own;
+use crate::own::{self, Place};
 use crate::parse::{self, Parsed, parse, read_body};
 use crate::question::{self, About, Asked, ask};
 use crate::record::{self, Decided, OutgoingKind, Trail, record};
 use crate::relay::{self, Purpose};
 use crate::respond::{self, Answer};
+use crate::room::{Held, InFlightPermit};
 use crate::sessions::{Call, Opening};
 use crate::stop::{ClientFault, GatewayFault, Refusal, Stop, UpstreamFault};
 
@@ -74,12 +75,11 @@ async fn enter(
     let caller = authenticate(&gateway.live(), &head.headers, server, gateway.now())?;
     trail.grant = Some(caller.grant_id().to_owned());
     trail.server = Some(caller.server.name().to_owned());
-    let permit = gateway.in_flight.clone().try_acquire_owned();
-    let _permit = permit.map_err(|_| GatewayFault::Full("requests"))?;
+    let permit = gateway.in_flight.take(&caller, &gateway.settings)?;
     match head.method {
         Method::POST => {
             let bytes = read_body(gateway, body).await?;
-            run(gateway, caller, head, &bytes, trail).await
+            run(gateway, caller, head, &bytes, permit, trail).await
         }
         Method::GET => open_stream(gateway, caller, head, trail).await,
         Method::DELETE => end_session(gateway, caller, head, trail).await,
@@ -93,6 +93,7 @@ async fn run(
     mut caller: Caller,
     head: &Parts,
     bytes: &[u8],
+    permit: InFlightPermit,
     trail: &mut Trail,
 ) -> Result<Answer, Stop> {
     // Strictly, once: whatever two readers could read differently ends here.
@@ -104,7 +105,7 @@ async fn run(
     };
     // What is asked, with what the gateway knows about the server's tools.
     let asked = ask(gateway, caller.clone(), parsed, &head.headers, trail).await?;
-    let returning = Returning::of(gateway, &asked)?;
+    let returning = Returning::of(gateway, &asked, permit)?;
     // The policy looks at everything, limits included, and takes nothing.
     let allowed = decide(gateway, asked, trail)?;
     let returning = returning.under(&allowed);
@@ -168,13 +169,15 @@ fn prepare(caller: &Caller, parsed: Parsed, trail: &mut Trail) -> Result<Prepare
 /// How an answer finds its way back.
 struct Returning {
     caller: Caller,
-    era: portcullis_mcp::Era,
+    era: Era,
     call: Option<Call>,
     listens_for_tools: Option<bool>,
+    held: Held,
 }
 
 impl Returning {
-    fn of(gateway: &Gateway, asked: &Asked) -> Result<Returning, Stop> {
+    /// Whatever the answer needs room in is taken here, before anything leaves.
+    fn of(gateway: &Gateway, asked: &Asked, permit: InFlightPermit) -> Result<Returning, Stop> {
         let call = asked.call.clone();
         let opens = call.as_ref().is_some_and(|call| call.subject == Subject::Initialize);
         if opens {
@@ -187,7 +190,11 @@ impl Returning {
             }
             _ => None,
         };
-        Ok(Returning { caller: asked.caller.clone(), era: asked.place.era, call, listens_for_tools })
+        let held = match listens_for_tools {
+            Some(_) => Held::Stream(gateway.streams.take(&asked.caller, &gateway.settings)?),
+            None => Held::Call(permit),
+        };
+        Ok(Returning { caller: asked.caller.clone(), era: asked.place.era, call, listens_for_tools, held })
     }
 
     /// With what the verdict obliges to.
@@ -221,9 +228,10 @@ impl Returning {
                     Some(tools) => Purpose::Listen(call, tools),
                     None => Purpose::Call(call),
                 };
+                let (source, receipt) = (Some(events), Some(receipt));
                 let stream =
-                    relay::start(gateway, self.caller, self.era, purpose, Some(events), Some(receipt))?;
-                Ok(Answer::Stream(stream))
+                    relay::start(gateway, self.caller, self.era, purpose, source, receipt, self.held);
+                stream.map(Answer::Stream)
             }
             (_, reply) => {
                 self.close_call(&call);
@@ -305,7 +313,16 @@ impl Returning {
             client: self.caller.client.clone(),
             upstream,
         };
-        let session = gateway.sessions.open(opening, self.caller.now)?;
+        let place = Place { era: Era::Legacy(revision), session: opening.upstream.clone() };
+        let session = match gateway.sessions.open(opening, &gateway.settings, self.caller.now) {
+            Ok(session) => session,
+            Err(stop) => {
+                if place.session.is_some() {
+                    own::end_session(gateway, &self.caller.server, place).await;
+                }
+                return Err(stop);
+            }
+        };
         self.message(gateway, call, outcome, Some(session.id.clone()))
     }
 }
@@ -340,6 +357,7 @@ async fn open_stream(
     let last_event_id = last_event_id.filter(|id| id.len() <= EVENT_ID_BYTES_MAX).map(str::to_owned);
     let era = place.era;
     let kind = OutgoingKind::OpenStream { last_event_id };
+    let held = Held::Stream(gateway.streams.take(&caller, &gateway.settings)?);
     let allowed = decide(gateway, Asked::plain(caller.clone(), place, kind), trail)?;
     let permit = record(gateway, admit(gateway, approve(allowed)?)?, trail).await?;
     let (source, receipt) = match forward(gateway, permit).await {
@@ -355,7 +373,7 @@ async fn open_stream(
         Err(Stop::Upstream(UpstreamFault::Status(_))) => (None, None),
         Err(stop) => return Err(stop),
     };
-    relay::start(gateway, caller, era, Purpose::Session, source, receipt).map(Answer::Stream)
+    relay::start(gateway, caller, era, Purpose::Session, source, receipt, held).map(Answer::Stream)
 }
 
 /// DELETE: the end of a legacy session, here and at the server.

@@ -1,12 +1,17 @@
-//! Which eras a server speaks: asked once, remembered, asked again after it failed us.
+//! Which eras a server speaks: asked once for all who wait, and remembered as long as the answer is worth.
+//!
+//! A clear answer stays until the server fails us or a client of the other era comes; a guess, made because
+//! the server failed or stayed silent, for some seconds.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU8, Ordering};
+use std::time::{Duration, Instant};
 
+use arc_swap::ArcSwapOption;
 use portcullis_json::{Object, Value};
 use portcullis_mcp::{Era, Outcome, code};
 
 use crate::gateway::Gateway;
+use crate::once::{Once, Patience};
 use crate::own;
 use crate::server::Server;
 use crate::settings::milliseconds;
@@ -20,72 +25,107 @@ pub(crate) struct Eras {
     pub(crate) modern: bool,
 }
 
-/// What was found out; 0: nothing yet.
+const LEGACY_ONLY: Eras = Eras { legacy: true, modern: false };
+
+/// What was found out.
 #[derive(Default)]
 pub(crate) struct EraMemory {
-    bits: AtomicU8,
-    asking: tokio::sync::Mutex<()>,
+    found: ArcSwapOption<Found>,
+    asking: Once<Eras>,
+}
+
+struct Found {
+    eras: Eras,
+    is_guess: bool,
+    at: Instant,
 }
 
 impl EraMemory {
-    fn get(&self) -> Option<Eras> {
-        match self.bits.load(Ordering::Relaxed) {
-            0 => None,
-            bits => Some(Eras { legacy: bits & 1 != 0, modern: bits & 2 != 0 }),
-        }
+    /// A guess counts no longer than `doubt`.
+    fn get(&self, doubt: Duration) -> Option<Eras> {
+        let found = self.found.load();
+        let found = found.as_ref()?;
+        (!found.is_guess || found.at.elapsed() < doubt).then_some(found.eras)
     }
 
-    fn set(&self, eras: Eras) {
-        self.bits.store(u8::from(eras.legacy) | (u8::from(eras.modern) << 1), Ordering::Relaxed);
+    fn set(&self, eras: Eras, is_guess: bool) {
+        self.found.store(Some(Arc::new(Found { eras, is_guess, at: Instant::now() })));
     }
 
     /// What we believed did not hold: ask again next time.
     pub(crate) fn forget(&self) {
-        self.bits.store(0, Ordering::Relaxed);
+        self.found.store(None);
+    }
+
+    /// A client of the other era came: the server may have changed since we asked.
+    fn forget_if_older(&self, doubt: Duration) {
+        let is_old = |found: &Arc<Found>| found.at.elapsed() >= doubt;
+        if self.found.load().as_ref().is_some_and(is_old) {
+            self.forget();
+        }
     }
 }
 
 /// The eras that the server speaks and that its configuration lets us use.
 pub(crate) async fn eras(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Eras, Stop> {
     match server.config.era {
-        EraSetting::Legacy => return Ok(Eras { legacy: true, modern: false }),
+        EraSetting::Legacy => return Ok(LEGACY_ONLY),
         EraSetting::Modern => return Ok(Eras { legacy: false, modern: true }),
         EraSetting::Auto => {}
     }
-    if let Some(eras) = server.eras.get() {
+    if let Some(eras) = server.eras.get(milliseconds(gateway.settings.era_doubt_ms)) {
         return Ok(eras);
     }
-    let _one_at_a_time = server.eras.asking.lock().await;
-    if let Some(eras) = server.eras.get() {
-        return Ok(eras);
+    let question = || ask(gateway.clone(), server.clone());
+    server.eras.asking.ask(Patience::of(&gateway.settings), question).await
+}
+
+/// Whether the server speaks the modern era; a no that is old is not taken for granted.
+pub(crate) async fn speaks_modern(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<bool, Stop> {
+    if eras(gateway, server).await?.modern {
+        return Ok(true);
     }
-    let eras = ask(gateway, server).await?;
-    tracing::info!(server = server.name(), legacy = eras.legacy, modern = eras.modern, "asked for the era");
-    server.eras.set(eras);
+    server.eras.forget_if_older(milliseconds(gateway.settings.era_doubt_ms));
+    eras(gateway, server).await.map(|eras| eras.modern)
+}
+
+async fn ask(gateway: Arc<Gateway>, server: Arc<Server>) -> Result<Eras, Stop> {
+    let patience = milliseconds(gateway.settings.probe_timeout_ms);
+    let asked = own::request(&gateway, &server, own::Place::modern(), "server/discover", Object::new());
+    let answer = tokio::time::timeout(patience, asked).await;
+    let (eras, is_guess) = read(answer.unwrap_or(Err(UpstreamFault::TimedOut.into())))?;
+    let Eras { legacy, modern } = eras;
+    tracing::info!(server = server.name(), legacy, modern, is_guess, "asked for the era");
+    server.eras.set(eras, is_guess);
     Ok(eras)
 }
 
-/// A result, or an error that only the modern era has, is modern; anything else, and silence, is legacy.
-async fn ask(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Eras, Stop> {
-    let legacy_only = Eras { legacy: true, modern: false };
-    let patience = milliseconds(gateway.settings.probe_timeout_ms);
-    let asked = own::request(gateway, server, own::Place::modern(), "server/discover", Object::new());
-    match tokio::time::timeout(patience, asked).await {
-        Ok(Ok(answer)) => Ok(match answer.outcome {
-            Outcome::Result(result) => Eras { legacy: lists_legacy(&result), modern: true },
-            Outcome::Error(error) => match error.code {
-                code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_REVISION => {
-                    Eras { legacy: false, modern: true }
-                }
-                _ => legacy_only,
-            },
-        }),
-        Ok(Err(Stop::Upstream(fault @ (UpstreamFault::Unreachable | UpstreamFault::CredentialRefused)))) => {
-            Err(fault.into())
+/// A result, or an error that only the modern era has, is modern; any other answer is legacy. Silence and
+/// failure are taken for legacy too, but only as a guess.
+fn read(answer: Result<own::Answered, Stop>) -> Result<(Eras, bool), Stop> {
+    let outcome = match answer {
+        Ok(answered) => answered.outcome,
+        Err(Stop::Upstream(fault)) => {
+            return match fault {
+                UpstreamFault::Unreachable | UpstreamFault::CredentialRefused => Err(fault.into()),
+                // A server that does not know the path, the method or the headers.
+                UpstreamFault::Status(400 | 404 | 405 | 406 | 415) => Ok((LEGACY_ONLY, false)),
+                _ => Ok((LEGACY_ONLY, true)),
+            };
         }
-        Ok(Err(Stop::Upstream(_))) | Err(_) => Ok(legacy_only),
-        Ok(Err(other)) => Err(other),
-    }
+        Err(other) => return Err(other),
+    };
+    Ok(match outcome {
+        Outcome::Result(result) => (Eras { legacy: lists_legacy(&result), modern: true }, false),
+        Outcome::Error(error) => match error.code {
+            code::HEADER_MISMATCH | code::MISSING_CAPABILITY | code::UNSUPPORTED_REVISION => {
+                (Eras { legacy: false, modern: true }, false)
+            }
+            // Not that it does not know the question: that it could not answer it.
+            code::INTERNAL => (LEGACY_ONLY, true),
+            _ => (LEGACY_ONLY, false),
+        },
+    })
 }
 
 fn lists_legacy(result: &Object) -> bool {

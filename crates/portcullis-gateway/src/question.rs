@@ -67,7 +67,7 @@ pub(crate) enum About {
 /// What is asked with this message.
 pub(crate) async fn ask(
     gateway: &Arc<Gateway>,
-    caller: Caller,
+    mut caller: Caller,
     parsed: Parsed,
     headers: &HeaderMap,
     trail: &mut Trail,
@@ -91,6 +91,8 @@ pub(crate) async fn ask(
         Message::Notification(notice) => (Message::Notification(notice), About::Nothing, None),
         Message::Response(response) => (Message::Response(response), About::Nothing, None),
     };
+    // A listing may have been waited for: limits and times of day are judged by the clock of now.
+    caller.now = gateway.now();
     let tool = match &about {
         About::Tool(tool) => Some(tool.clone()),
         _ => None,
@@ -102,7 +104,7 @@ pub(crate) async fn ask(
 /// Client and server must speak the same era.
 async fn check_era(gateway: &Arc<Gateway>, caller: &Caller, era: Era) -> Result<(), Stop> {
     let fits = match era {
-        Era::Modern => probe::eras(gateway, &caller.server).await?.modern,
+        Era::Modern => probe::speaks_modern(gateway, &caller.server).await?,
         Era::Legacy(_) => caller.server.config.era != EraSetting::Modern,
     };
     if fits { Ok(()) } else { Err(ClientFault::EraMismatch { client: era }.into()) }

@@ -30,7 +30,6 @@ use crate::stop::{ClientFault, GatewayFault, Stop, UpstreamFault};
 pub(crate) struct Trail {
     /// Our id of the exchange, also told to the agent.
     pub(crate) request: String,
-    pub(crate) started: Option<Timestamp>,
     pub(crate) grant: Option<String>,
     pub(crate) server: Option<String>,
     pub(crate) session: Option<String>,
@@ -50,7 +49,7 @@ pub(crate) struct Trail {
 impl Trail {
     pub(crate) fn new(now: Timestamp) -> Result<Trail, Stop> {
         let request = new_id("d", now).map_err(|_| GatewayFault::NoRandomness)?;
-        Ok(Trail { request, started: Some(now), ..Trail::default() })
+        Ok(Trail { request, ..Trail::default() })
     }
 }
 
@@ -107,6 +106,7 @@ pub(crate) async fn record(
     admitted: Admitted,
     trail: &Trail,
 ) -> Result<Permit, Stop> {
+    let at = admitted.at();
     let (server, outgoing, verdict, reservation) = admitted.into_parts();
     // A grant that was revoked while the call was being judged starts nothing any more.
     let live = gateway.live();
@@ -125,6 +125,7 @@ pub(crate) async fn record(
         message: verdict.message.as_deref(),
         shadow,
         charges: &charges,
+        at: Some(at),
     };
     match write(gateway, trail, &decided).await {
         Ok(sequence) => {
@@ -162,11 +163,13 @@ pub(crate) struct Decided<'a> {
     pub(crate) message: Option<&'a str>,
     pub(crate) shadow: Option<Shadow>,
     pub(crate) charges: &'a [Charge],
+    /// When; none: now. What is charged counts from here when the log is replayed.
+    pub(crate) at: Option<Timestamp>,
 }
 
 impl<'a> Decided<'a> {
     pub(crate) fn plain(verdict: Verdict, rule: &'a str) -> Decided<'a> {
-        Decided { verdict, rule: Some(rule), message: None, shadow: None, charges: &[] }
+        Decided { verdict, rule: Some(rule), message: None, shadow: None, charges: &[], at: None }
     }
 }
 
@@ -196,7 +199,7 @@ pub(crate) async fn write(gateway: &Gateway, trail: &Trail, decided: &Decided<'_
         charges: decided.charges,
         approval: None,
     };
-    let time = trail.started.unwrap_or_else(|| gateway.now());
+    let time = decided.at.unwrap_or_else(|| gateway.now());
     let ticket = gateway.state.log.append(time, &Entry::Decision(&decision));
     let settled = match ticket {
         Ok(ticket) => ticket.settled().await,

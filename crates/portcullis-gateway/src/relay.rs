@@ -4,6 +4,7 @@
 //! or time is up. In the modern era the end of this task closes the connection to the server, and that
 //! cancels the request.
 
+mod answers;
 mod lifetime;
 mod messages;
 
@@ -17,7 +18,7 @@ use portcullis_mcp::sse::{self, Event};
 use portcullis_mcp::{Era, Id};
 use portcullis_policy::Detectors;
 use portcullis_state::log::Ending;
-use tokio::sync::{OwnedSemaphorePermit, mpsc};
+use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
 use crate::authenticate::Caller;
@@ -26,9 +27,11 @@ use crate::gateway::Gateway;
 use crate::own;
 use crate::record::Receipt;
 use crate::respond;
+use crate::room::Held;
 use crate::sessions::Call;
 use crate::settings::milliseconds;
-use crate::stop::{ClientFault, GatewayFault, Stop, UpstreamFault};
+use crate::stop::{ClientFault, Stop, UpstreamFault};
+use answers::Answers;
 use lifetime::Lifetime;
 
 /// What a stream is for.
@@ -66,6 +69,7 @@ pub(crate) struct Relay {
     purpose: Purpose,
     out: mpsc::Sender<Bytes>,
     lifetime: Lifetime,
+    answers: Answers,
 }
 
 /// Why a stream ended.
@@ -77,7 +81,8 @@ enum End {
     Failed(UpstreamFault),
 }
 
-/// Starts relaying; gives what the client reads. `source`: none for a stream that only we write to.
+/// Starts relaying; gives what the client reads. `source`: none for a stream that only we write to. `held`
+/// was taken before anything left: a call that has run must not find that there is no room for its answer.
 pub(crate) fn start(
     gateway: &Arc<Gateway>,
     caller: Caller,
@@ -85,25 +90,20 @@ pub(crate) fn start(
     purpose: Purpose,
     source: Option<EventSource>,
     receipt: Option<Receipt>,
+    held: Held,
 ) -> Result<mpsc::Receiver<Bytes>, Stop> {
-    let permit = gateway.streams.clone().try_acquire_owned();
-    let permit = permit.map_err(|_| GatewayFault::Full("streams"))?;
     let (out, read) = mpsc::channel(gateway.settings.stream_events_max.max(1));
     let lifetime = Lifetime::new(gateway, &caller);
     // From here on every change is heard; one that came just before is seen now.
     let caller = caller.again(gateway).ok_or(ClientFault::Unauthenticated)?;
-    let relay = Relay { gateway: gateway.clone(), caller, era, purpose, out, lifetime };
-    tokio::spawn(relay.run(source, receipt, permit));
+    let answers = Answers::new();
+    let relay = Relay { gateway: gateway.clone(), caller, era, purpose, out, lifetime, answers };
+    tokio::spawn(relay.run(source, receipt, held));
     Ok(read)
 }
 
 impl Relay {
-    async fn run(
-        mut self,
-        source: Option<EventSource>,
-        receipt: Option<Receipt>,
-        _permit: OwnedSemaphorePermit,
-    ) {
+    async fn run(mut self, source: Option<EventSource>, receipt: Option<Receipt>, _held: Held) {
         // The events of a session's stream begin when they do; the client wants to know that it is open.
         let _ = self.send_text(sse::comment().to_owned()).await;
         let end = self.pump(source).await;

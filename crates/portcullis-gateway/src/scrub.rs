@@ -3,6 +3,8 @@
 //! INVARIANT: secrets do not print. A server that repeats the header it was sent, in a result or in an
 //! error text, must not hand the credential to the agent.
 
+use std::collections::HashSet;
+
 use portcullis_json::{Member, Object, Value};
 use portcullis_state::Secret;
 
@@ -37,31 +39,57 @@ impl Scrubber {
     }
 
     pub(crate) fn value(&self, value: &mut Value) {
-        if self.needles.is_empty() {
-            return;
-        }
-        match value {
-            Value::String(text) => self.text(text),
-            Value::Array(elements) => elements.iter_mut().for_each(|element| self.value(element)),
-            Value::Object(object) => self.object(object),
-            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        if self.is_in(value) {
+            self.clean(value);
         }
     }
 
     pub(crate) fn object(&self, object: &mut Object) {
-        if self.needles.is_empty() {
-            return;
+        if object.iter().any(|member| self.is_in_member(member)) {
+            self.clean_object(object);
         }
-        let mut clean = Object::new();
+    }
+
+    /// Looked at first: hardly any answer holds a credential, and what holds none is not touched.
+    fn is_in(&self, value: &Value) -> bool {
+        match value {
+            Value::String(text) => self.is_in_text(text),
+            Value::Array(elements) => elements.iter().any(|element| self.is_in(element)),
+            Value::Object(object) => object.iter().any(|member| self.is_in_member(member)),
+            Value::Null | Value::Bool(_) | Value::Number(_) => false,
+        }
+    }
+
+    fn is_in_member(&self, member: &Member) -> bool {
+        self.is_in_text(&member.key) || self.is_in(&member.value)
+    }
+
+    fn is_in_text(&self, text: &str) -> bool {
+        self.needles.iter().any(|needle| text.contains(needle.expose()))
+    }
+
+    fn clean(&self, value: &mut Value) {
+        match value {
+            Value::String(text) => self.text(text),
+            Value::Array(elements) => elements.iter_mut().for_each(|element| self.clean(element)),
+            Value::Object(object) => self.clean_object(object),
+            Value::Null | Value::Bool(_) | Value::Number(_) => {}
+        }
+    }
+
+    /// In time that grows with the object and not with its square: a server chooses how many keys it sends.
+    fn clean_object(&self, object: &mut Object) {
+        let mut keys = HashSet::new();
+        let mut members = Vec::new();
         for Member { mut key, mut value } in std::mem::take(object) {
             self.text(&mut key);
-            self.value(&mut value);
-            // Keys that became the same: the first stays, as `insert` would overwrite it.
-            if !clean.contains_key(&key) {
-                clean.insert(&key, value);
+            self.clean(&mut value);
+            // Keys that became the same: the first stays.
+            if keys.insert(key.clone()) {
+                members.push(Member { key, value });
             }
         }
-        *object = clean;
+        *object = Object::from_members(members).unwrap_or_default();
     }
 }
 
@@ -90,5 +118,26 @@ mod tests {
         let mut text = "yes, yesterday".to_owned();
         scrubber.text(&mut text);
         assert_eq!(text, "yes, yesterday");
+    }
+
+    /// Twice the keys must not take four times as long; with a square this test would take minutes.
+    #[test]
+    fn very_many_keys_are_cleaned_at_once() {
+        let scrubber = Scrubber::new(&[Secret::from("Bearer hunter2hunter2")]);
+        let member = |n: usize| Member { key: format!("{n:x}"), value: Value::Null };
+        let mut members: Vec<Member> = (0..100_000).map(member).collect();
+        members.push(Member { key: "x".into(), value: Value::from("hunter2hunter2") });
+        let mut object = Object::from_members(members).unwrap();
+        scrubber.object(&mut object);
+        assert_eq!(object.len(), 100_001);
+        assert_eq!(object.iter().last().unwrap().value, Value::from(MARKER));
+    }
+
+    #[test]
+    fn keys_that_become_the_same_keep_the_first() {
+        let scrubber = Scrubber::new(&[Secret::from("secret-a"), Secret::from("secret-b")]);
+        let mut object = Object::new().with("secret-a", 1).with("secret-b", 2);
+        scrubber.object(&mut object);
+        assert_eq!(object, Object::new().with(MARKER, 1));
     }
 }

@@ -64,6 +64,12 @@ impl Session {
         Place { era: Era::Legacy(self.revision), session: self.upstream.clone() }
     }
 
+    /// Whether nobody used it for so long that it has ended.
+    fn is_idle(&self, settings: &Settings, now: Timestamp) -> bool {
+        let idle_ms = now.as_millisecond().saturating_sub(self.last_used_ms.load(Ordering::Relaxed));
+        u64::try_from(idle_ms).unwrap_or_default() > settings.session_idle_timeout_ms
+    }
+
     fn traffic(&self) -> MutexGuard<'_, Traffic> {
         self.traffic.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -151,22 +157,17 @@ impl Sessions {
         self.lock().len()
     }
 
-    /// Whether there is room for one more of this grant; what idled too long makes room first.
+    /// Whether there is room for one more of this grant. Looked at before the server is asked for a session.
     pub(crate) fn check_room(&self, grant: &str, settings: &Settings, now: Timestamp) -> Result<(), Stop> {
-        let mut sessions = self.lock();
-        let idle_ms = i64::try_from(settings.session_idle_timeout_ms).unwrap_or(i64::MAX);
-        let since = now.as_millisecond().saturating_sub(idle_ms);
-        if sessions.len() >= settings.sessions_max {
-            sessions.retain(|_, session| session.last_used_ms.load(Ordering::Relaxed) >= since);
-        }
-        let of_grant = sessions.values().filter(|session| session.grant == grant).count();
-        match sessions.len() >= settings.sessions_max || of_grant >= settings.sessions_per_grant_max {
-            true => Err(GatewayFault::Full("sessions").into()),
-            false => Ok(()),
-        }
+        make_room(&mut self.lock(), grant, settings, now)
     }
 
-    pub(crate) fn open(&self, opening: Opening, now: Timestamp) -> Result<Arc<Session>, Stop> {
+    pub(crate) fn open(
+        &self,
+        opening: Opening,
+        settings: &Settings,
+        now: Timestamp,
+    ) -> Result<Arc<Session>, Stop> {
         let mut random = [0; 32];
         getrandom::fill(&mut random).map_err(|_| GatewayFault::NoRandomness)?;
         let id: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
@@ -180,7 +181,10 @@ impl Sessions {
             last_used_ms: AtomicI64::new(now.as_millisecond()),
             traffic: Mutex::default(),
         });
-        self.lock().insert(id, session.clone());
+        let mut sessions = self.lock();
+        // Others may have opened theirs while the server was asked.
+        make_room(&mut sessions, &session.grant, settings, now)?;
+        sessions.insert(id, session.clone());
         Ok(session)
     }
 
@@ -190,17 +194,20 @@ impl Sessions {
         id: &str,
         grant: &str,
         server: &Arc<Server>,
-        idle_timeout_ms: u64,
+        settings: &Settings,
         now: Timestamp,
     ) -> Option<Arc<Session>> {
-        let session = self.lock().get(id).cloned()?;
-        let idle_ms = now.as_millisecond().saturating_sub(session.last_used_ms.load(Ordering::Relaxed));
-        let alive = u64::try_from(idle_ms).unwrap_or_default() <= idle_timeout_ms;
+        let mut sessions = self.lock();
+        let session = sessions.get(id)?;
+        if session.is_idle(settings, now) {
+            sessions.remove(id);
+            return None;
+        }
         // Another server under the same name is another server.
         let ours = session.grant == grant && Arc::ptr_eq(&session.server, server);
-        (alive && ours).then(|| {
+        ours.then(|| {
             session.last_used_ms.fetch_max(now.as_millisecond(), Ordering::Relaxed);
-            session
+            session.clone()
         })
     }
 
@@ -211,5 +218,25 @@ impl Sessions {
     /// Ends what no grant or server is left for.
     pub(crate) fn retain(&self, keep: impl Fn(&Session) -> bool) {
         self.lock().retain(|_, session| keep(session));
+    }
+}
+
+/// Room for one more of this grant; what idled too long makes room first.
+fn make_room(
+    sessions: &mut HashMap<String, Arc<Session>>,
+    grant: &str,
+    settings: &Settings,
+    now: Timestamp,
+) -> Result<(), Stop> {
+    let is_full = |sessions: &HashMap<String, Arc<Session>>| {
+        let of_grant = || sessions.values().filter(|session| session.grant == grant).count();
+        sessions.len() >= settings.sessions_max || of_grant() >= settings.sessions_per_grant_max
+    };
+    if is_full(sessions) {
+        sessions.retain(|_, session| !session.is_idle(settings, now));
+    }
+    match is_full(sessions) {
+        true => Err(GatewayFault::Full("sessions").into()),
+        false => Ok(()),
     }
 }

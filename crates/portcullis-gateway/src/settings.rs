@@ -20,10 +20,16 @@ pub struct Settings {
     pub body_timeout_ms: u64,
     /// Connections open at once; more wait in the system's queue.
     pub connections_max: usize,
-    /// How long a client may leave a stream unread before it is closed.
+    /// Connections open at once from one address, or one /64 network of IPv6; more are closed at once.
+    pub connections_per_address_max: usize,
+    /// How long a client may leave an answer or a stream unread before its connection is closed.
     pub write_stall_timeout_ms: u64,
     /// Calls being worked on at once; more are answered 503.
     pub in_flight_max: usize,
+    /// Calls to one server being worked on at once, so that one that hangs leaves room for the others.
+    pub in_flight_per_server_max: usize,
+    /// Calls of one grant being worked on at once.
+    pub in_flight_per_grant_max: usize,
     /// How long connecting to a server may take.
     pub upstream_connect_timeout_ms: u64,
     /// How long a server may stay silent during a call, unless it has its own figure.
@@ -32,12 +38,22 @@ pub struct Settings {
     pub call_timeout_ms: u64,
     /// How long to wait for the answer that tells a server's era.
     pub probe_timeout_ms: u64,
+    /// For so long a guess at a server's era counts, and a clear answer that does not suit a client.
+    pub era_doubt_ms: u64,
     /// Bytes of a server's answer.
     pub result_bytes_max: usize,
     /// Bytes of one event of a stream.
     pub event_bytes_max: usize,
+    /// How long finding out a server's era, or listing its tools, may take at all.
+    pub listing_timeout_ms: u64,
+    /// A server that could not be listed is left alone for this long.
+    pub listing_retry_ms: u64,
     /// Tools of one server.
     pub tools_max: usize,
+    /// Bytes that the definitions of one server's tools take in memory, about.
+    pub tools_bytes_max: usize,
+    /// A list that is older is listed again before a call is judged with it.
+    pub tools_age_ms_max: u64,
     /// An unknown tool makes the gateway list again, unless its list is younger than this.
     pub tools_recheck_ms: u64,
     /// How long a modern client may keep a filtered list or a read resource.
@@ -54,8 +70,10 @@ pub struct Settings {
     pub session_questions_max: usize,
     /// Tasks whose owner is remembered, all together.
     pub tasks_max: usize,
-    /// Streams open at once.
+    /// Subscriptions and streams of sessions open at once. A call that is answered by a stream is a call.
     pub streams_max: usize,
+    /// Subscriptions and streams of sessions of one grant.
+    pub streams_per_grant_max: usize,
     /// Events that wait for a slow reader.
     pub stream_events_max: usize,
     /// A quiet stream gets a comment this often.
@@ -78,15 +96,23 @@ impl Default for Settings {
             body_bytes_max: 4 << 20,
             body_timeout_ms: 30_000,
             connections_max: 10_000,
+            connections_per_address_max: 5_000,
             write_stall_timeout_ms: 30_000,
             in_flight_max: 1_024,
+            in_flight_per_server_max: 512,
+            in_flight_per_grant_max: 512,
             upstream_connect_timeout_ms: 5_000,
             upstream_answer_timeout_ms: 30_000,
             call_timeout_ms: UPSTREAM_ANSWER_TIMEOUT_MS_CAP,
             probe_timeout_ms: 10_000,
+            era_doubt_ms: 5_000,
             result_bytes_max: 4 << 20,
             event_bytes_max: 1 << 20,
+            listing_timeout_ms: 30_000,
+            listing_retry_ms: 1_000,
             tools_max: 10_000,
+            tools_bytes_max: 64 << 20,
+            tools_age_ms_max: 300_000,
             tools_recheck_ms: 10_000,
             list_ttl_ms_max: 60_000,
             sessions_max: 10_000,
@@ -96,6 +122,7 @@ impl Default for Settings {
             session_questions_max: 64,
             tasks_max: 10_000,
             streams_max: 1_024,
+            streams_per_grant_max: 512,
             stream_events_max: 16,
             keep_alive_ms: 15_000,
             drain_timeout_ms: 30_000,

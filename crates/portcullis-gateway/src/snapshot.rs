@@ -133,6 +133,11 @@ impl Snapshot {
         Ok(snapshot)
     }
 
+    /// The same servers and policies under other grants.
+    pub(crate) fn with_grants(&self, grants: GrantTable) -> Snapshot {
+        Snapshot { servers: self.servers.clone(), policies: self.policies.clone(), grants }
+    }
+
     /// The grants of this configuration; to be given to the next `GrantTable::build`.
     pub fn grants(&self) -> &GrantTable {
         &self.grants

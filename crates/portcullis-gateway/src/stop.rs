@@ -8,7 +8,7 @@ use std::sync::Arc;
 use portcullis_mcp::{Era, FieldFault};
 
 /// The exchange ends here.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Stop {
     /// The policy, or its absence, said no.
     Refused(Refusal),
@@ -21,7 +21,7 @@ pub(crate) enum Stop {
 }
 
 /// No, by rule.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum Refusal {
     /// With a reason that the agent may read.
     Denied(Denial),
@@ -47,7 +47,7 @@ pub(crate) enum DenialKind {
     Approval,
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum ClientFault {
     /// A path, or a server that is not there or not this grant's.
     NotFound,
@@ -75,7 +75,7 @@ pub(crate) enum ClientFault {
     NotOffered(&'static str),
 }
 
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(crate) enum GatewayFault {
     /// INVARIANT: no record, no call.
     LogUnavailable,

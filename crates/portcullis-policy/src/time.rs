@@ -50,7 +50,7 @@ impl Time {
     }
 
     /// As the calendar's crate has it; beyond the years it knows, its first or last instant.
-    pub(crate) fn timestamp(self) -> Timestamp {
+    pub fn timestamp(self) -> Timestamp {
         let edge = if self.0 < 0 { Timestamp::MIN } else { Timestamp::MAX };
         Timestamp::from_microsecond(self.0).unwrap_or(edge)
     }

@@ -10,6 +10,7 @@ pub mod grants;
 pub mod log;
 pub mod store;
 
+mod clock;
 mod directory;
 mod fault;
 mod id;
@@ -20,6 +21,7 @@ mod sealed;
 mod secret;
 mod snapshot;
 
+pub use clock::SteadyClock;
 pub use directory::{DataDirectory, DirectoryLock, FORMAT};
 pub use fault::StateFault;
 pub use id::new_id;

@@ -84,6 +84,7 @@ impl Relay {
 
     /// The server asks something of the client.
     async fn question(&mut self, request: Request, event: Event) -> Result<(), End> {
+        self.answers.count().map_err(End::Failed)?;
         let answer = match handling(request.method.subject, Sender::Server) {
             Handling::Answer => Ok(Object::new()),
             Handling::Question(kind) => match self.may_ask(&request, kind).await {
@@ -96,8 +97,12 @@ impl Relay {
             },
             _ => Err(ErrorObject::new(portcullis_mcp::code::METHOD_NOT_FOUND, "method not found")),
         };
-        self.answer_server(request.id, answer);
-        Ok(())
+        match self.caller.session.clone() {
+            Some(session) => {
+                self.answers.give(&self.gateway, &session, (request.id, answer)).map_err(End::Failed)
+            }
+            None => Ok(()),
+        }
     }
 
     /// Judged and recorded like a call in the other direction; gives the id under which the client is asked.
@@ -128,20 +133,6 @@ impl Relay {
             None => Decided { rule: None, ..Decided::plain(Verdict::Allowed, "") },
         };
         record::write(&self.gateway, &trail, &decided).await.map(|_| ()).map_err(failed)
-    }
-
-    /// In a task of its own: the stream must not wait for the server to take an answer.
-    fn answer_server(&self, id: Id, answer: Result<Object, ErrorObject>) {
-        let Some(session) = self.caller.session.clone() else {
-            return;
-        };
-        let gateway = self.gateway.clone();
-        tokio::spawn(async move {
-            let answered = own::answer(&gateway, &session.server, session.place(), id, answer).await;
-            if let Err(stop) = answered {
-                tracing::info!(?stop, "a server did not take an answer");
-            }
-        });
     }
 
     async fn notice(&mut self, mut notice: Notification, event: Event) -> Result<(), End> {

@@ -1,9 +1,11 @@
 //! Who is let in at all: tokens, hosts, origins, media types, malformed messages, health.
 
 use http::Method;
+use portcullis_gateway::Settings;
+use tokio::net::TcpStream;
 
 use crate::client::{Client, MODERN_META, call_body};
-use crate::rig::{OPEN, OTHER_TOKEN, Rig};
+use crate::rig::{OPEN, OTHER_TOKEN, Rig, plain};
 
 #[tokio::test]
 async fn without_a_valid_token_there_is_one_answer() {
@@ -129,4 +131,58 @@ async fn ping_is_answered_here() {
     let before = legacy.server.count();
     assert_eq!(client.post(r#"{"jsonrpc":"2.0","id":"a","method":"ping"}"#).await.at("result"), "{}");
     assert_eq!(legacy.server.count(), before);
+}
+
+const GET_METRICS: &[u8] = b"GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n";
+
+/// As much as the socket takes at once.
+async fn send(socket: &TcpStream, bytes: &[u8]) -> std::io::Result<usize> {
+    loop {
+        socket.writable().await?;
+        match socket.try_write(bytes) {
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            written => return written,
+        }
+    }
+}
+
+/// How many bytes came; 0 at the end.
+async fn receive(socket: &TcpStream) -> std::io::Result<usize> {
+    loop {
+        socket.readable().await?;
+        match socket.try_read(&mut [0; 1024]) {
+            Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => {}
+            read => return read,
+        }
+    }
+}
+
+fn address(rig: &Rig) -> String {
+    rig.client_at("", "").url.trim_start_matches("http://").to_owned()
+}
+
+#[tokio::test]
+async fn a_client_that_reads_nothing_loses_its_connection() {
+    let settings = Settings { write_stall_timeout_ms: 100, ..Settings::default() };
+    let rig = Rig::start(OPEN, true, plain(), settings).await;
+    let socket = TcpStream::connect(address(&rig)).await.unwrap();
+    let flood = async { while send(&socket, GET_METRICS).await.is_ok() {} };
+    let closed = tokio::time::timeout(std::time::Duration::from_secs(60), flood).await;
+    assert!(closed.is_ok(), "the connection stays although nobody reads from it");
+}
+
+#[tokio::test]
+async fn one_address_cannot_take_all_connections() {
+    let settings = Settings { connections_per_address_max: 2, ..Settings::default() };
+    let rig = Rig::start(OPEN, true, plain(), settings).await;
+    let mut open = Vec::new();
+    for _ in 0..2 {
+        let socket = TcpStream::connect(address(&rig)).await.unwrap();
+        send(&socket, GET_METRICS).await.unwrap();
+        assert_ne!(receive(&socket).await.unwrap(), 0);
+        open.push(socket);
+    }
+    let third = TcpStream::connect(address(&rig)).await.unwrap();
+    let _ = send(&third, GET_METRICS).await;
+    assert_eq!(receive(&third).await.unwrap_or_default(), 0, "it is closed");
 }

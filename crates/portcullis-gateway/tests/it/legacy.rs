@@ -221,6 +221,62 @@ async fn sessions_are_bounded() {
     rig.client_at("/mcp/fake", OTHER_TOKEN).initialize().await;
 }
 
+#[tokio::test]
+async fn sessions_that_idled_out_make_room_for_their_own_grant() {
+    let settings = Settings { sessions_per_grant_max: 1, session_idle_timeout_ms: 1, ..Settings::default() };
+    let rig = Rig::start(OPEN, false, plain(), settings).await;
+    for _ in 0..3 {
+        assert_eq!(rig.client.post(INITIALIZE).await.status, StatusCode::OK);
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn sessions_that_are_opened_at_once_keep_to_their_bound() {
+    let senders = Arc::new(Mutex::new(Vec::new()));
+    let kept = senders.clone();
+    let play = script(move |received| {
+        let ours = received.at("params|clientInfo|name") == "tester";
+        (received.at("method") == "initialize" && ours).then(|| {
+            let (send, read) = mpsc::unbounded_channel();
+            kept.lock().unwrap().push((received.at("id"), send));
+            Play::Stream(read)
+        })
+    });
+    let settings = Settings { sessions_per_grant_max: 1, ..Settings::default() };
+    let rig = Rig::start(OPEN, false, play, settings).await;
+    let answers = async {
+        while senders.lock().unwrap().len() < 2 {
+            tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        }
+        for (id, server) in senders.lock().unwrap().drain(..) {
+            let result = r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"f","version":"1"}}"#;
+            server.send(event(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#))).unwrap();
+        }
+    };
+    let (one, two, ()) = tokio::join!(rig.client.post(INITIALIZE), rig.client.post(INITIALIZE), answers);
+    let mut statuses = [one.status.as_u16(), two.status.as_u16()];
+    statuses.sort_unstable();
+    assert_eq!(statuses, [200, 503]);
+    let ended = rig.server.received.lock().unwrap().iter().filter(|one| one.verb == Method::DELETE).count();
+    assert_eq!(ended, 1, "what has no room here is ended at the server");
+}
+
+#[tokio::test]
+async fn a_server_that_asks_without_end_loses_its_stream() {
+    let (play, senders) = streaming();
+    let rig = Rig::start(OPEN, false, play, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    let mut stream = client.stream(Method::POST, CALL).await;
+    let server = senders.lock().unwrap()[0].clone();
+    for id in 1000..1500 {
+        server.send(event(&format!(r#"{{"jsonrpc":"2.0","id":{id},"method":"ping"}}"#))).unwrap();
+    }
+    let error = stream.next().await.unwrap();
+    assert!(at(&error, "error|message").contains("too many requests to the client"), "{error}");
+    assert!(stream.next().await.is_none());
+}
+
 /// Polls until there is something; the test runner's own timeout ends it otherwise.
 async fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
     loop {

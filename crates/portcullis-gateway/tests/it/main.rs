@@ -14,6 +14,7 @@ mod rig;
 mod calls;
 mod doors;
 mod faults;
+mod hostile;
 mod legacy;
 mod lists;
 mod records;

@@ -53,7 +53,7 @@ async fn the_decision_is_in_the_log_when_the_server_sees_the_call() {
         None::<Play>
     });
     let rig = Rig::start(OPEN, true, look, Settings::default()).await;
-    *directory.lock().unwrap() = Some(rig.directory.path().to_owned());
+    *directory.lock().unwrap() = Some(rig.directory.path().join("log"));
     rig.client.call("echo", r#"{"text":"x"}"#).await;
     assert_eq!(*seen.lock().unwrap(), Some(true));
 }

@@ -107,7 +107,10 @@ impl Rig {
     pub(crate) async fn with(server: FakeServer, snapshot: Snapshot, settings: Settings) -> Rig {
         let directory = tempfile::tempdir().unwrap();
         let key = CheckpointKey::from_bytes(&[1; 32]);
-        let (log, _) = DecisionLog::open(directory.path(), key, LogOptions::default()).unwrap();
+        // The counters' snapshot goes beside the log.
+        let place = directory.path().join("log");
+        std::fs::create_dir(&place).unwrap();
+        let (log, _) = DecisionLog::open(&place, key, LogOptions::default()).unwrap();
         let log = Arc::new(log);
         let state = State {
             log: log.clone(),
@@ -137,7 +140,7 @@ impl Rig {
 
     /// Every record of the log so far.
     pub(crate) fn records(&self) -> Vec<Value> {
-        let mut files: Vec<_> = std::fs::read_dir(self.directory.path())
+        let mut files: Vec<_> = std::fs::read_dir(self.directory.path().join("log"))
             .unwrap()
             .map(|entry| entry.unwrap().path())
             .filter(|path| path.extension().is_some_and(|extension| extension == "jsonl"))

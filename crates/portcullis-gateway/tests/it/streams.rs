@@ -169,11 +169,42 @@ async fn a_server_that_falls_silent_is_given_up() {
 }
 
 #[tokio::test]
-async fn streams_are_bounded() {
-    let (play, senders) = streaming("tools/call");
-    let settings = Settings { streams_max: 1, ..Settings::default() };
+async fn streams_are_bounded_before_anything_leaves_and_leave_calls_their_room() {
+    let senders: Senders = Arc::default();
+    let kept = senders.clone();
+    let play = script(move |received| {
+        let streams = ["tools/call", "subscriptions/listen"].contains(&received.at("method").as_str());
+        streams.then(|| {
+            let (send, read) = mpsc::unbounded_channel();
+            kept.lock().unwrap().push(send);
+            Play::Stream(read)
+        })
+    });
+    let settings = Settings { streams_max: 2, streams_per_grant_max: 1, ..Settings::default() };
     let rig = Rig::start(OPEN, true, play, settings).await;
-    let _first = open_call(&rig, &senders).await;
-    let second = rig.client.call("echo", r#"{"text":"x"}"#).await;
+    let listen = body("subscriptions/listen", r#""notifications":{}"#);
+    let client = rig.client.modern("subscriptions/listen", "");
+    let _first = client.stream(Method::POST, &listen).await;
+    let second = client.post(&listen).await;
     assert_eq!(second.status, 503);
+    assert!(second.at("error|message").contains("streams of this grant"), "{}", second.text);
+    assert_eq!(rig.server.got("subscriptions/listen").len(), 1, "nothing left for the server");
+    let _listening = senders.lock().unwrap().remove(0);
+    let (mut stream, server, id) = open_call(&rig, &senders).await;
+    server
+        .send(event(&format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete"}}}}"#)))
+        .unwrap();
+    assert_eq!(at(&stream.next().await.unwrap(), "id"), "7");
+}
+
+#[tokio::test]
+async fn a_call_that_streams_is_a_call_being_worked_on() {
+    let (play, senders) = streaming("tools/call");
+    let settings = Settings { in_flight_max: 1, ..Settings::default() };
+    let rig = Rig::start(OPEN, true, play, settings).await;
+    let (stream, server, _) = open_call(&rig, &senders).await;
+    assert_eq!(rig.client.call("echo", r#"{"text":"x"}"#).await.status, 503);
+    assert_eq!(rig.server.got("tools/call").len(), 1, "what cannot be answered is not sent");
+    drop(stream);
+    server.closed().await;
 }

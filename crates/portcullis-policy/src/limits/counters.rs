@@ -83,6 +83,13 @@ pub struct Reservation {
     amounts: Vec<(CounterKey, Decimal)>,
 }
 
+impl Reservation {
+    /// The time that it counts from: the clock's, or the latest one that was ever charged at.
+    pub fn at(&self) -> Time {
+        self.at
+    }
+}
+
 /// All counters.
 #[derive(Clone, Debug, Default)]
 pub struct Counters {

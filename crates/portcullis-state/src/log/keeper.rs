@@ -37,7 +37,7 @@ pub(crate) struct Shared {
     pub(crate) directory: PathBuf,
     pub(crate) checkpoints: watch::Sender<Position>,
     head_sequence: AtomicU64,
-    /// The last record that the counters' snapshot contains.
+    /// The last record that the counters' snapshot contains, once one is known to belong to this log.
     snapshot_sequence: AtomicU64,
     stopping: AtomicBool,
 }
@@ -56,8 +56,6 @@ impl Shared {
         // One beyond the end is from before damage that was accepted: it does not count any more.
         let head = head.and_then(Result::ok).map_or(0, |head| head.position.sequence);
         let head_sequence = if head > writer.last.sequence { 0 } else { head };
-        let snapshot = crate::snapshot::read(&crate::snapshot::path_beside(&directory));
-        let snapshot_sequence = snapshot.ok().flatten().map_or(0, |snapshot| snapshot.position.sequence);
         Shared {
             writer: Mutex::new(writer),
             turn: Mutex::default(),
@@ -66,7 +64,7 @@ impl Shared {
             directory,
             checkpoints,
             head_sequence: AtomicU64::new(head_sequence),
-            snapshot_sequence: AtomicU64::new(snapshot_sequence),
+            snapshot_sequence: AtomicU64::new(0),
             stopping: AtomicBool::new(false),
         }
     }
@@ -149,7 +147,7 @@ impl Shared {
         drop(head);
         result?;
         self.keep_head(true);
-        retention::retire(self, self.now())
+        retention::retire(self, self.now(), (self.options.age_clock)())
     }
 
     pub(crate) fn snapshot_written(&self, position: Position) {
@@ -213,6 +211,8 @@ fn run(shared: &Shared) {
         let _ = shared.sync();
         look_after(shared);
     }
+    // The last chance for what a failure has left open: who starts next finds it on the disk or not at all.
+    let _ = shared.recover();
     let _ = shared.sync();
 }
 

@@ -12,6 +12,7 @@ mod checkpoint;
 mod export;
 mod fault;
 mod follow;
+mod judge;
 mod keeper;
 mod line;
 mod ocsf;
@@ -54,6 +55,7 @@ pub(crate) use chain::parse_hex;
 pub(crate) use segment::read_line;
 pub(crate) use storage::replace_file;
 
+use crate::directory::DirectoryLock;
 use crate::keys::CheckpointKey;
 use crate::snapshot::{self, SnapshotFault};
 use keeper::Shared;
@@ -80,6 +82,8 @@ pub struct LogOptions {
     pub storage: Arc<dyn Storage>,
     /// The time for records that the log makes by itself.
     pub clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
+    /// The time by which segments age; a step forward of the clock should not move it.
+    pub age_clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
 impl Default for LogOptions {
@@ -94,6 +98,7 @@ impl Default for LogOptions {
             accept_damage: false,
             storage: Arc::new(Disk),
             clock: Arc::new(Timestamp::now),
+            age_clock: Arc::new(Timestamp::now),
         }
     }
 }
@@ -117,6 +122,8 @@ pub struct LogHealth {
 pub struct DecisionLog {
     shared: Arc<Shared>,
     keeper: Option<JoinHandle<()>>,
+    /// Dropped last: nobody else may open the log before this one is closed.
+    _lock: Option<DirectoryLock>,
 }
 
 /// An appended record that may still have to become durable.
@@ -166,7 +173,13 @@ impl DecisionLog {
         }
         let keeper = keeper::spawn(shared.clone())
             .map_err(|error| OpenFault::File { path: directory.to_owned(), error })?;
-        Ok((DecisionLog { shared, keeper: Some(keeper) }, opened))
+        Ok((DecisionLog { shared, keeper: Some(keeper), _lock: None }, opened))
+    }
+
+    /// Keeps the lock of the data directory until the log is closed.
+    pub fn holding(mut self, lock: DirectoryLock) -> DecisionLog {
+        self._lock = Some(lock);
+        self
     }
 
     /// Appends a record. INVARIANT (no record, no call): the call may leave only when the ticket settles.
@@ -230,12 +243,20 @@ impl DecisionLog {
     /// What was charged, from the counters' snapshot (if it fits) to the last record. To be called once,
     /// at start.
     pub fn replay(&self) -> Result<(Option<snapshot::Snapshot>, Coverage, Replay), ReplayFault> {
-        replay::replay(&self.shared.directory, self.position().sequence)
+        let now = (self.shared.options.clock)();
+        let (snapshot, coverage, replay) =
+            replay::replay(&self.shared.directory, self.position().sequence, now)?;
+        if let Some(snapshot) = &snapshot {
+            // Only one that belongs to this log lets retention go anywhere.
+            self.shared.snapshot_written(snapshot.position);
+        }
+        Ok((snapshot, coverage, replay))
     }
 
     /// Signs what is there, makes it durable and stops.
     pub fn close(mut self) -> Result<(), LogFault> {
-        let result = self.shared.seal_off();
+        // One attempt for a log that has failed: else what it holds back would be gone.
+        let result = self.shared.recover().and_then(|()| self.shared.seal_off());
         self.stop();
         result
     }

@@ -11,6 +11,7 @@ use jiff::Timestamp;
 
 use super::chain::Position;
 use super::follow::{Begin, Follower};
+use super::open::DAMAGE_ACCEPTED;
 use super::record::Charge;
 use super::stored::Stored;
 use crate::snapshot::{self, Snapshot, SnapshotFault};
@@ -22,7 +23,7 @@ pub enum Coverage {
     Complete,
     /// To this time; what was charged before is not known.
     Since {
-        /// The oldest record that is left.
+        /// The oldest record that is left, or the start that found records missing.
         time: Timestamp,
         /// Why not further.
         why: String,
@@ -79,6 +80,7 @@ pub enum ReplayFault {
 pub struct Replay {
     follower: Follower,
     latest: Option<Timestamp>,
+    damaged: Option<Timestamp>,
     held: Option<Stored>,
     reached: u64,
     /// The last record that there must be.
@@ -90,18 +92,30 @@ pub struct Replay {
 pub(crate) fn replay(
     directory: &Path,
     end: u64,
+    now: Timestamp,
 ) -> Result<(Option<Snapshot>, Coverage, Replay), ReplayFault> {
+    let mut ahead = None;
     let mut why = "there is no counters' snapshot".to_owned();
     match snapshot::read(&snapshot::path_beside(directory)) {
         Ok(Some(snapshot)) => match behind(directory, &snapshot.position, end)? {
             Some(replay) => return Ok((Some(snapshot), Coverage::Complete, replay)),
-            None => why = "the counters' snapshot does not belong to this log".to_owned(),
+            None => {
+                why = "the counters' snapshot does not belong to this log".to_owned();
+                ahead = Some(snapshot.position.sequence);
+            }
         },
         Ok(None) => {}
         Err(SnapshotFault::File(error)) => return Err(error.into()),
         Err(fault) => why = fault.to_string(),
     }
-    let (coverage, replay) = from_start(directory, why, end)?;
+    let replay = Replay::open(directory, Begin::Start, end)?;
+    let first = replay.held.as_ref().map(|first| (first.position.sequence, first.time));
+    let coverage = match (first, ahead) {
+        // It holds charges of records that this log does not have: nobody knows which.
+        (Some((first, _)), Some(ahead)) if ahead + 1 >= first => Coverage::Since { time: now, why },
+        (Some((first, time)), _) if first > 1 => Coverage::Since { time, why },
+        _ => Coverage::Complete,
+    };
     Ok((None, coverage, replay))
 }
 
@@ -121,27 +135,24 @@ fn behind(directory: &Path, position: &Position, end: u64) -> io::Result<Option<
     Ok(continues.then_some(replay))
 }
 
-fn from_start(directory: &Path, why: String, end: u64) -> io::Result<(Coverage, Replay)> {
-    let replay = Replay::open(directory, Begin::Start, end)?;
-    let coverage = match &replay.held {
-        Some(first) if first.position.sequence > 1 => Coverage::Since { time: first.time, why },
-        _ => Coverage::Complete,
-    };
-    Ok((coverage, replay))
-}
-
 impl Replay {
     fn open(directory: &Path, from: Begin, end: u64) -> io::Result<Replay> {
         let mut follower = Follower::open(directory, from)?;
         let held = follower.next_record()?.map(|followed| followed.record);
         let latest = held.as_ref().map(|first| first.time);
         let reached = held.as_ref().map_or(0, |first| first.position.sequence);
-        Ok(Replay { follower, latest, held, reached, end })
+        Ok(Replay { follower, latest, damaged: None, held, reached, end })
     }
 
     /// The latest time of any record seen so far: limits never use an earlier one.
     pub fn latest_time(&self) -> Option<Timestamp> {
         self.latest
+    }
+
+    /// The last time, among the records seen so far, that damage was accepted: what was charged before is
+    /// not all known.
+    pub fn damaged(&self) -> Option<Timestamp> {
+        self.damaged
     }
 
     fn next_moved(&mut self) -> Result<Option<Replayed>, ReplayFault> {
@@ -155,6 +166,9 @@ impl Replay {
             };
             self.reached = record.position.sequence;
             self.latest = self.latest.max(Some(record.time));
+            if record.kind == "repair" && record.text("action") == Some(DAMAGE_ACCEPTED) {
+                self.damaged = self.damaged.max(Some(record.time));
+            }
             let moved = moved(&record).ok_or(ReplayFault::Charges(record.position.sequence))?;
             if !moved.charges.is_empty() {
                 return Ok(Some(moved));

@@ -24,12 +24,12 @@ pub struct Retention {
 }
 
 /// Removes what may go. Only after a rotation, so the current segment is never concerned.
-pub(crate) fn retire(shared: &Shared, now: Timestamp) -> Result<(), LogFault> {
+pub(crate) fn retire(shared: &Shared, now: Timestamp, age_now: Timestamp) -> Result<(), LogFault> {
     let unavailable = |error: std::io::Error| LogFault::Unavailable {
         reason: format!("retiring old segments failed: {error}"),
     };
     let found = segments(&shared.directory).map_err(unavailable)?;
-    let retired = expired(&found, shared, now).map_err(unavailable)?;
+    let retired = expired(&found, shared, age_now).map_err(unavailable)?;
     let Some(last) = retired.last() else {
         return Ok(());
     };

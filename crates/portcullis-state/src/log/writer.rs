@@ -61,6 +61,9 @@ pub(crate) struct Writer {
     pub(crate) pending: Vec<u8>,
     waiters: Vec<Waiter>,
     pub(crate) failure: Option<String>,
+    /// A next segment whose making failed and which could not be removed: nothing is taken while it is
+    /// there, since a start would find it behind this one.
+    leftover: Option<std::path::PathBuf>,
     /// Records since the last checkpoint.
     pub(crate) since_checkpoint: u32,
     pub(crate) checkpoint_time: Timestamp,
@@ -110,6 +113,7 @@ impl Writer {
             pending: Vec::with_capacity(1 << 16),
             waiters: Vec::new(),
             failure: None,
+            leftover: None,
             since_checkpoint: start.since_checkpoint,
             checkpoint_time: now,
             checkpoint: None,
@@ -238,6 +242,7 @@ impl Writer {
 
     fn restore(&mut self, time: Timestamp, body: &Body) -> std::io::Result<()> {
         self.check_durable_end()?;
+        self.remove_leftover()?;
         let file = self.storage.open(&self.segment.path)?;
         file.write_at(&self.pending, self.durable.length)?;
         // Counted again, in case a panic left the two apart.
@@ -258,6 +263,18 @@ impl Writer {
         self.pending.clear();
         self.since_checkpoint += 1;
         self.failure = None;
+        Ok(())
+    }
+
+    fn remove_leftover(&mut self) -> std::io::Result<()> {
+        let Some(path) = &self.leftover else {
+            return Ok(());
+        };
+        match self.storage.remove(path) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => return Err(error),
+            _ => self.storage.sync_directory(&self.directory)?,
+        }
+        self.leftover = None;
         Ok(())
     }
 
@@ -295,13 +312,13 @@ impl Writer {
         if let Some(reason) = &self.failure {
             return Err(LogFault::Unavailable { reason: reason.clone() });
         }
-        // A new segment that cannot be made leaves the old one in use.
         let next = Segment::in_directory(&self.directory, self.last.sequence + 1);
         let body = segment_body(&self.log_id, self.checkpoint_records);
         let started = start_segment(&*self.storage, &self.directory, &next, &self.last, time, &body);
-        let (file, durable) = started.map_err(|error| LogFault::Unavailable {
-            reason: format!("starting a new segment failed: {error}"),
-        })?;
+        let (file, durable) = match started {
+            Ok(started) => started,
+            Err(error) => return Err(self.undo_rotation(next, &error)),
+        };
         self.segment = next;
         self.segment_started = time;
         self.file = file;
@@ -310,6 +327,18 @@ impl Writer {
         self.durable = durable;
         self.since_checkpoint = 1;
         Ok(())
+    }
+}
+
+impl Writer {
+    /// A new segment that cannot be made leaves the old one in use, once nothing of the new one is left.
+    fn undo_rotation(&mut self, next: Segment, error: &std::io::Error) -> LogFault {
+        let reason = format!("starting a new segment failed: {error}");
+        self.leftover = Some(next.path);
+        match self.remove_leftover() {
+            Ok(()) => LogFault::Unavailable { reason },
+            Err(_) => self.fail(reason),
+        }
     }
 }
 
@@ -322,7 +351,7 @@ pub(crate) fn segment_body(log_id: &str, checkpoint_records: u32) -> Body {
     body
 }
 
-/// Makes a segment file with its first record, durable under its name.
+/// Makes a segment file with its first record, durable under its name. A failure may leave any part of it.
 pub(crate) fn start_segment(
     storage: &dyn Storage,
     directory: &std::path::Path,
@@ -336,12 +365,9 @@ pub(crate) fn start_segment(
     let hash = seal(&mut line);
     line.push(b'\n');
     let file = storage.create(&segment.path)?;
-    let written = file.write_at(&line, 0).and_then(|()| file.sync());
-    if let Err(error) = written.and_then(|()| storage.sync_directory(directory)) {
-        // Best effort: an unfinished segment is set aside at the next start as well.
-        let _ = storage.remove(&segment.path);
-        return Err(error);
-    }
+    file.write_at(&line, 0)?;
+    file.sync()?;
+    storage.sync_directory(directory)?;
     let position = Position { sequence: before.sequence + 1, hash };
     Ok((file, Durable { position, length: line.len() as u64 }))
 }

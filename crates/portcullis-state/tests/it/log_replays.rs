@@ -110,7 +110,8 @@ fn a_snapshot_of_another_log_does_not_count() {
     spend(&log, 1, "5");
     let (snapshot, coverage, replay) = log.replay().unwrap();
     assert!(snapshot.is_none());
-    assert_eq!(coverage, Coverage::Complete);
+    // It speaks of charges that nobody has seen here.
+    assert!(matches!(coverage, Coverage::Since { time, .. } if time == at(0)), "{coverage:?}");
     assert_eq!(amounts(replay)[0].1, "5");
 }
 
@@ -126,4 +127,51 @@ fn a_log_with_a_hole_does_not_replay_as_one_with_fewer_charges() {
     let (_, _, replay) = log.replay().unwrap();
     let last = replay.last().unwrap();
     assert!(matches!(last, Err(ReplayFault::Incomplete { .. })), "{last:?}");
+}
+
+/// Cuts everything behind the first `lines` of the first segment.
+fn keep_lines(place: &Place, lines: usize) {
+    let path = Segment::in_directory(&place.log, 1).path;
+    let text = std::fs::read_to_string(&path).unwrap();
+    let kept: String = text.lines().take(lines).map(|line| format!("{line}\n")).collect();
+    std::fs::write(&path, kept).unwrap();
+}
+
+#[test]
+fn damage_that_was_accepted_is_told_at_every_later_start() {
+    let place = place();
+    let log = open(&place, quiet());
+    let position = spend(&log, 1, "1");
+    log.write_snapshot(position, b"one").unwrap();
+    spend(&log, 2, "2");
+    log.close().unwrap();
+    keep_lines(&place, 2);
+    let accept = LogOptions { accept_damage: true, clock: std::sync::Arc::new(|| at(77)), ..quiet() };
+    open(&place, accept).close().unwrap();
+    let log = open(&place, quiet());
+    let (snapshot, _, mut replay) = log.replay().unwrap();
+    assert!(snapshot.is_some(), "it belongs to what is left");
+    assert_eq!(replay.by_ref().count(), 0);
+    assert_eq!(replay.damaged(), Some(at(77)));
+}
+
+#[test]
+fn a_snapshot_ahead_of_the_log_tells_that_charges_are_missing() {
+    let place = place();
+    let retention = Retention { segments_max: Some(0), age_max: None };
+    let options = || LogOptions { retention, clock: std::sync::Arc::new(|| at(77)), ..quiet() };
+    let log = open(&place, options());
+    spend(&log, 1, "1");
+    log.write_snapshot(spend(&log, 2, "2"), b"three").unwrap();
+    log.close().unwrap();
+    // As after a backup from before was put back: neither the records nor the kept checkpoint.
+    keep_lines(&place, 2);
+    std::fs::remove_file(place.log.join("head")).unwrap();
+    let log = open(&place, options());
+    let (snapshot, coverage, replay) = log.replay().unwrap();
+    assert!(snapshot.is_none());
+    assert!(matches!(coverage, Coverage::Since { time, .. } if time == at(77)), "{coverage:?}");
+    assert_eq!(amounts(replay).len(), 1);
+    log.rotate_now().unwrap();
+    assert_eq!(segments(&place.log).unwrap()[0].first, 1, "nothing is retired on its word");
 }

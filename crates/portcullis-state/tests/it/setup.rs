@@ -36,7 +36,7 @@ pub(crate) fn at(second: i64) -> Timestamp {
 
 /// Options whose log does nothing by itself except syncing.
 pub(crate) fn quiet() -> LogOptions {
-    LogOptions { clock: Arc::new(|| at(0)), ..LogOptions::default() }
+    LogOptions { clock: Arc::new(|| at(0)), age_clock: Arc::new(|| at(0)), ..LogOptions::default() }
 }
 
 pub(crate) fn read_call<'a>(request: &'a str) -> Decision<'a> {

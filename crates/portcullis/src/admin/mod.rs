@@ -68,6 +68,11 @@ pub(crate) fn changes(command: &str) -> bool {
     !command.ends_with(" list") && !command.ends_with(" show")
 }
 
+/// Whether a command concerns grants alone.
+pub(crate) fn is_about_grants(command: &str) -> bool {
+    command.starts_with("grant ")
+}
+
 /// Looks at a server. Apart from `run`, so that nobody holds the store while a server takes its time.
 pub(crate) fn check_server(
     name: &str,
@@ -96,6 +101,7 @@ pub(crate) fn policy_name<'a>(name: &'a str, version: &'a PolicyVersion) -> Poli
 impl Administration<'_> {
     fn record(&self, event: &Event<'_>) -> Result<(), String> {
         record(self.log, event, self.now)
+            .map_err(|fault| format!("the change is made, but the decision log did not take it: {fault}"))
     }
 }
 

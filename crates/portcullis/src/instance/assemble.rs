@@ -24,9 +24,10 @@ impl Changing {
         config: Config,
         before: Before<'_>,
         log: &DecisionLog,
+        now: Timestamp,
     ) -> Result<Snapshot, String> {
         let kept = std::mem::replace(&mut self.config, config);
-        let taken = self.try_out().and_then(|()| self.activate_declared(log));
+        let taken = self.try_out().and_then(|()| self.activate_declared(log, now));
         match taken {
             Ok(()) => self.snapshot(before),
             Err(message) => {
@@ -55,8 +56,7 @@ impl Changing {
     }
 
     /// Policies of the file get versions in the store, like any other.
-    fn activate_declared(&mut self, log: &DecisionLog) -> Result<(), String> {
-        let now = Timestamp::now();
+    fn activate_declared(&mut self, log: &DecisionLog, now: Timestamp) -> Result<(), String> {
         for DeclaredPolicy { name, server, source, .. } in &self.config.policies {
             let version = self.store.add_policy(name, server, source, now).map_err(text)?;
             if self.store.policy(name).map_err(text)?.active != Some(version.version) {
@@ -80,10 +80,15 @@ impl Changing {
     }
 
     fn compile(&mut self, policies: Vec<ActivePolicy>, before: Before<'_>) -> Result<Snapshot, String> {
+        let grants = self.grants(before)?;
+        Snapshot::compile(self.servers()?, policies, grants).map_err(text)
+    }
+
+    /// The grants of store and file.
+    pub(super) fn grants(&self, before: Before<'_>) -> Result<GrantTable, String> {
         let mut entries = self.store.grant_entries().map_err(text)?;
         entries.extend(self.config.grants.iter().map(declared_entry));
-        let grants = GrantTable::build(entries, before.map(Snapshot::grants)).map_err(text)?;
-        Snapshot::compile(self.servers()?, policies, grants).map_err(text)
+        GrantTable::build(entries, before.map(Snapshot::grants)).map_err(text)
     }
 
     fn servers(&mut self) -> Result<Vec<ServerSpec>, String> {
@@ -96,7 +101,11 @@ impl Changing {
                     server.name
                 ));
             }
-            specs.extend(stored_spec(&self.store, &server)?);
+            // INVARIANT: deny by default. One that cannot be reached as it should is not there.
+            match stored_spec(&self.store, &server) {
+                Ok(spec) => specs.extend(spec),
+                Err(fault) => tracing::error!(server = server.name, %fault, "the server is not served"),
+            }
         }
         specs.extend(self.config.servers.iter().map(DeclaredServer::spec));
         for spec in specs.iter_mut().filter(|spec| spec.url == playground::URL) {
@@ -107,7 +116,12 @@ impl Changing {
 
     /// One server, as the gateway reaches it.
     pub(super) fn spec(&mut self, name: &str) -> Result<Option<ServerSpec>, String> {
-        Ok(self.servers()?.into_iter().find(|spec| spec.name == name))
+        let found = self.servers()?.into_iter().find(|spec| spec.name == name);
+        match (found, self.store.server(name)) {
+            // It says what keeps it from being served.
+            (None, Ok(server)) => stored_spec(&self.store, &server),
+            (found, _) => Ok(found),
+        }
     }
 
     /// The playground is started when the first server wants it.

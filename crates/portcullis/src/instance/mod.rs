@@ -13,12 +13,11 @@ mod tls;
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use jiff::Timestamp;
 use portcullis_gateway::{Gateway, Ledger, Snapshot};
 use portcullis_json::{Object, Value};
 use portcullis_state::log::{Action, DecisionLog, Event};
 use portcullis_state::store::Store;
-use portcullis_state::{DataDirectory, DirectoryLock, Indexer};
+use portcullis_state::{DataDirectory, Indexer, SteadyClock};
 use tokio::net::UnixListener;
 
 pub(crate) use assemble::{declared_grant, stored_spec};
@@ -44,11 +43,11 @@ pub(crate) struct Instance {
     gateway: Arc<Gateway>,
     log: Arc<DecisionLog>,
     ledger: Arc<Ledger>,
+    clock: Arc<SteadyClock>,
     changing: Mutex<Changing>,
     /// Taken by `run`: from the moment that anybody is told of the gateway, commands find it.
     commands: Mutex<Option<UnixListener>>,
     _indexer: Indexer,
-    _lock: DirectoryLock,
 }
 
 /// What changes while the gateway runs; one change at a time.
@@ -67,22 +66,37 @@ impl Instance {
         let mut changing = self.lock();
         let Changing { store, config, .. } = &mut *changing;
         let used = self.gateway.snapshot().grants().last_used();
-        store.note_last_used(&used).map_err(|fault| fault.to_string())?;
-        let now = Timestamp::now();
-        let mut administration = Administration { store, log: &self.log, declared: Some(config), now };
-        let answer = admin::run(&mut administration, command, arguments)?;
-        if admin::changes(command) {
-            self.refresh(&mut changing)?;
+        if let Err(fault) = store.note_last_used(&used) {
+            tracing::warn!(%fault, "when grants were last used could not be kept");
         }
-        Ok(answer)
+        let now = self.clock.now();
+        let mut administration = Administration { store, log: &self.log, declared: Some(config), now };
+        let answer = admin::run(&mut administration, command, arguments);
+        if !admin::changes(command) {
+            return answer;
+        }
+        // What was stored is in force, also when its event could not be written.
+        self.refresh_grants(&changing)?;
+        if admin::is_about_grants(command) {
+            return answer;
+        }
+        let refreshed = self.refresh(&mut changing);
+        answer.and_then(|answer| refreshed.map(|()| answer))
     }
 
     /// Takes a new configuration in, whole or not at all.
     fn reconfigure(&self, config: Config) -> Result<(), String> {
         let mut changing = self.lock();
         let before = self.gateway.snapshot();
-        let snapshot = changing.adopt(config, Some(&before), &self.log)?;
+        let snapshot = changing.adopt(config, Some(&before), &self.log, self.clock.now())?;
         self.gateway.replace(snapshot);
+        Ok(())
+    }
+
+    /// The grants alone: neither a server nor a policy that cannot be used delays a revocation.
+    fn refresh_grants(&self, changing: &Changing) -> Result<(), String> {
+        let before = self.gateway.snapshot();
+        self.gateway.replace_grants(changing.grants(Some(&before))?);
         Ok(())
     }
 
@@ -116,10 +130,60 @@ impl Instance {
     /// Notes something that happened to the gateway itself.
     fn note(&self, action: Action, detail: Option<&str>) {
         let event = Event { by: Some("gateway"), detail, ..Event::new(action) };
-        if let Err(fault) = admin::record(&self.log, &event, Timestamp::now()) {
+        if let Err(fault) = admin::record(&self.log, &event, self.clock.now()) {
             tracing::error!(%fault, action = action.as_str(), "the event is not in the decision log");
         }
     }
 }
 
 type Before<'a> = Option<&'a Snapshot>;
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use portcullis_state::log::FaultyDisk;
+
+    const POLICY: &str = r#"{"version":"1","default":"allow"}"#;
+
+    /// A gateway with a server whose credential is in the file `secret`, and the grants `one` and `two`.
+    fn instance(place: &std::path::Path, disk: &FaultyDisk) -> (Instance, [String; 2]) {
+        std::fs::write(place.join("secret"), "x").unwrap();
+        let config = Config::by_default("127.0.0.1:0".parse().unwrap(), &place.join("data"));
+        let storage = Arc::new(disk.clone());
+        let instance = Instance::open_on(storage, config, "serve", Opening::default()).unwrap();
+        let secret = format!("file:{}", place.join("secret").display());
+        let headers = Object::new().with("authorization", secret);
+        let add = Object::new().with("name", "s").with("url", "http://127.0.0.1:1/").with("headers", headers);
+        instance.administer("server add", &add).unwrap();
+        let add = Object::new().with("name", "p").with("server", "s").with("source", POLICY);
+        instance.administer("policy add", &add.with("activate", true)).unwrap();
+        let tokens = ["one", "two"].map(|label| {
+            let create = Object::new().with("label", label).with("server", "s").with("policy", "p");
+            let created = instance.administer("grant create", &create).unwrap();
+            created.get("token").and_then(Value::as_str).unwrap().to_owned()
+        });
+        (instance, tokens)
+    }
+
+    #[test]
+    fn a_revocation_is_in_force_whatever_else_fails() {
+        let runtime = crate::serve::runtime().unwrap();
+        let _inside = runtime.enter();
+        let place = tempfile::tempdir().unwrap();
+        let disk = FaultyDisk::default();
+        let (instance, [one, two]) = instance(place.path(), &disk);
+        let works =
+            |token: &str| instance.gateway.snapshot().grants().find(token, instance.clock.now()).is_some();
+        assert!(works(&one) && works(&two));
+        std::fs::remove_file(place.path().join("secret")).unwrap();
+        instance.administer("grant revoke", &Object::new().with("grant", "one")).unwrap();
+        assert!(!works(&one), "a server that cannot be used is in the way");
+        disk.set_full(true);
+        let told = instance.administer("grant revoke", &Object::new().with("grant", "two"));
+        assert!(
+            told.unwrap_err().contains("the change is made"),
+            "the operator must know that it is not recorded"
+        );
+        assert!(!works(&two), "a log that cannot be written is in the way");
+    }
+}

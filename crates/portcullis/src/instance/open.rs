@@ -3,11 +3,10 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use jiff::Timestamp;
-use portcullis_gateway::{Gateway, Ledger, State};
-use portcullis_state::log::{Action, DecisionLog, LogOptions, Retention};
+use portcullis_gateway::{Clock, Gateway, Ledger, State};
+use portcullis_state::log::{Action, DecisionLog, Disk, LogOptions, Retention, Storage};
 use portcullis_state::store::Store;
-use portcullis_state::{DataDirectory, Indexer};
+use portcullis_state::{DataDirectory, Indexer, SteadyClock};
 
 use super::{Changing, Instance, Opening, socket};
 use crate::config::Config;
@@ -15,27 +14,41 @@ use crate::config::Config;
 impl Instance {
     /// Opens the data directory that `config` names. To be called inside the runtime.
     pub(crate) fn open(config: Config, purpose: &str, opening: Opening) -> Result<Instance, String> {
+        Instance::open_on(Arc::new(Disk), config, purpose, opening)
+    }
+
+    /// The same with a log that is written through `storage`.
+    pub(super) fn open_on(
+        storage: Arc<dyn Storage>,
+        config: Config,
+        purpose: &str,
+        opening: Opening,
+    ) -> Result<Instance, String> {
         let directory = DataDirectory::open_or_create(&config.data_dir).map_err(text)?;
-        let lock = directory.lock(purpose, Timestamp::now()).map_err(text)?;
+        let clock = SteadyClock::system();
+        let lock = directory.lock(purpose, clock.now()).map_err(text)?;
         let (log, opened) = DecisionLog::open(
             &directory.log(),
             directory.checkpoint_key().map_err(text)?,
-            options(&config, opening),
+            LogOptions { storage, ..options(&config, opening, &clock) },
         )
         .map_err(text)?;
         tracing::debug!(?opened, "the decision log is open");
-        let log = Arc::new(log);
+        if let Some(latest) = opened.latest {
+            clock.start_from(latest);
+        }
+        let log = Arc::new(log.holding(lock));
         let ledger = Arc::new(Ledger::from_log(&log).map_err(text)?);
         let settings = config.settings.clone();
         let store = Store::open(&directory).map_err(text)?;
         let nothing = Config::by_default(config.listen, &config.data_dir);
         let mut changing = Changing { store, config: nothing, playground: None };
-        let snapshot = changing.adopt(config, None, &log)?;
+        let snapshot = changing.adopt(config, None, &log, clock.now())?;
         let state = State {
             log: log.clone(),
             ledger: ledger.clone(),
             digest_key: directory.digest_key().map_err(text)?,
-            clock: Arc::new(Timestamp::now),
+            clock: reading(&clock),
         };
         let instance = Instance {
             gateway: Arc::new(Gateway::new(settings, state, snapshot)),
@@ -45,20 +58,28 @@ impl Instance {
             directory,
             log,
             ledger,
-            _lock: lock,
+            clock,
         };
         instance.note(Action::Started, Some(env!("CARGO_PKG_VERSION")));
         Ok(instance)
     }
 }
 
-fn options(config: &Config, opening: Opening) -> LogOptions {
+fn reading(clock: &Arc<SteadyClock>) -> Clock {
+    let clock = clock.clone();
+    Arc::new(move || clock.now())
+}
+
+fn options(config: &Config, opening: Opening, clock: &Arc<SteadyClock>) -> LogOptions {
+    let ages = clock.clone();
     let day = Duration::from_secs(24 * 60 * 60);
     let age_max = config.log_days_max.map(|days| day.saturating_mul(u32::try_from(days).unwrap_or(u32::MAX)));
     LogOptions {
         sync: config.sync,
         accept_damage: opening.accept_log_damage,
         retention: Retention { age_max, ..Retention::default() },
+        clock: reading(clock),
+        age_clock: Arc::new(move || ages.unstepped()),
         ..LogOptions::default()
     }
 }

@@ -15,6 +15,9 @@ use super::{Instance, reload, socket};
 /// How often it is kept when grants were last used.
 const LAST_USED_EVERY: Duration = Duration::from_secs(60);
 
+/// How often the system's clock is compared.
+const CLOCK_LOOK_EVERY: Duration = Duration::from_secs(1);
+
 /// Takes the address, with a message that says what to do when it is taken.
 pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
     TcpListener::bind(address).await.map_err(|error| match error.kind() {
@@ -41,6 +44,7 @@ pub(crate) async fn run(
     }
     side.spawn(keep_counters(instance.clone()));
     side.spawn(keep_last_used(instance.clone()));
+    side.spawn(tell_of_clock_steps(instance.clone()));
     if let Some((file, hangup)) = file {
         side.spawn(reload::watch(file, hangup, instance.clone()));
     }
@@ -71,6 +75,23 @@ async fn keep_last_used(instance: Arc<Instance>) {
         tokio::time::sleep(LAST_USED_EVERY).await;
         let instance = instance.clone();
         let _ = tokio::task::spawn_blocking(move || note_last_used(&instance)).await;
+    }
+}
+
+/// A step of the system's clock is in the log: who reads times later must know.
+async fn tell_of_clock_steps(instance: Arc<Instance>) {
+    loop {
+        tokio::time::sleep(CLOCK_LOOK_EVERY).await;
+        instance.clock.now();
+        let Some(step) = instance.clock.take_step() else {
+            continue;
+        };
+        let direction = if step.is_negative() { "back" } else { "forward" };
+        let told = format!("the system's clock was set {direction} by {} s", step.as_secs().unsigned_abs());
+        tracing::warn!("{told}");
+        let instance = instance.clone();
+        let noted = move || instance.note(Action::ClockStepped, Some(&told));
+        let _ = tokio::task::spawn_blocking(noted).await;
     }
 }
 

@@ -5,6 +5,7 @@
 mod command;
 mod commands;
 mod documents;
+mod peers;
 mod policy_check;
 mod policy_commands;
 mod running;

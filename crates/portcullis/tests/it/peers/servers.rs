@@ -1,0 +1,72 @@
+//! Real servers over streamable HTTP, started and stopped by tests.
+
+use std::io::{BufRead as _, BufReader};
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+
+use serde_json::Value;
+
+use super::install;
+use crate::running::{eventually, free_port};
+
+/// A server; killed when dropped.
+pub(crate) struct Server {
+    process: Child,
+    pub(crate) url: String,
+}
+
+/// What the server on the Python SDK was made to do.
+pub(crate) struct Journal(PathBuf);
+
+impl Server {
+    /// The reference server that has everything, of the era with sessions.
+    pub(crate) fn everything() -> Server {
+        let port = free_port();
+        let process = Command::new(install::node_program("mcp-server-everything"))
+            .arg("streamableHttp")
+            .env("PORT", port.to_string())
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::null())
+            .spawn()
+            .unwrap();
+        let server = Server { process, url: format!("http://127.0.0.1:{port}/mcp") };
+        eventually("server-everything answers", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
+        server
+    }
+
+    /// A server of the Python SDK that speaks 2026-07-28, with its journal in `directory`.
+    pub(crate) fn modern(directory: &Path) -> (Server, Journal) {
+        let journal = Journal(directory.join("journal"));
+        let mut process = Command::new(install::python())
+            .arg(install::script("modern_server.py"))
+            .arg(&journal.0)
+            .stdin(Stdio::null())
+            .stdout(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut url = String::new();
+        BufReader::new(process.stdout.take().unwrap()).read_line(&mut url).unwrap();
+        assert!(url.starts_with("http://"), "the server did not start");
+        (Server { process, url: url.trim().to_owned() }, journal)
+    }
+}
+
+impl Drop for Server {
+    fn drop(&mut self) {
+        let _already_ended = self.process.kill();
+        let _already_waited = self.process.wait();
+    }
+}
+
+impl Journal {
+    /// How often this happened.
+    pub(crate) fn count(&self, event: &str) -> usize {
+        self.events().iter().filter(|line| line["event"] == event).count()
+    }
+
+    fn events(&self) -> Vec<Value> {
+        let text = std::fs::read_to_string(&self.0).unwrap_or_default();
+        text.lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
