@@ -8,6 +8,7 @@ mod documents;
 mod peers;
 mod policy_check;
 mod policy_commands;
+mod protect;
 mod running;
 mod serve;
 mod up;
