@@ -1,149 +1,132 @@
-//! Fills an index with generated servers and measures import, search, disk and memory.
+//! Fills an index with generated servers and prints, as it grows, what import, search, disk and memory cost.
 //!
-//! usage: catalogue_bench SERVERS TOOLS_PER_SERVER FILE
+//! usage: catalogue_bench FILE SERVERS — `cargo xtask bench catalogue` runs it and draws the plot. One line
+//! of JSON for each step. Generating is not measured; reading the text of the definitions is.
 #![expect(clippy::print_stdout, reason = "a command that prints figures")]
 
-use std::time::Instant;
+#[path = "catalogue_bench/generate.rs"]
+mod generate;
 
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use generate::{Dice, NOUNS, TOOLS_PER_SERVER, VERBS, WORDS, definitions, server_name};
+use portcullis_catalogue::index::import::tools_list;
 use portcullis_catalogue::index::{Index, IndexFault, Listing, Search, ServerEntry};
 use portcullis_catalogue::record::Provenance;
-use portcullis_catalogue::{Class, Level, ToolDefinition};
-use portcullis_json::{Object, Value};
+use portcullis_catalogue::{Class, Level};
 
-const VERBS: &[&str] =
-    &["get", "list", "create", "update", "delete", "search", "send", "run", "read", "export", "pay"];
-const NOUNS: &[&str] = &[
-    "door", "window", "invoice", "message", "project", "user", "branch", "report", "file", "page", "ticket",
-    "team", "record", "event", "device", "order", "policy", "image", "table", "channel",
-];
-const WORDS: &[&str] = &[
-    "returns",
-    "details",
-    "specific",
-    "workspace",
-    "optional",
-    "filter",
-    "identifier",
-    "current",
-    "results",
-    "pagination",
-    "limit",
-    "format",
-    "existing",
-    "account",
-    "metadata",
-    "request",
-    "content",
-    "status",
-    "version",
-    "configuration",
-];
+/// Servers that are generated at once and imported in one transaction.
+const SERVERS_PER_BATCH: usize = 2500;
+/// Searches after each step.
+const SEARCHES: usize = 2000;
 
-/// A small generator, so that two runs make the same tools.
-struct Dice(u64);
-
-impl Dice {
-    fn roll(&mut self, sides: usize) -> usize {
-        self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        (self.0 >> 33) as usize % sides.max(1)
+fn main() -> Result<(), IndexFault> {
+    let mut arguments = std::env::args().skip(1);
+    let file = arguments.next().unwrap_or_else(|| "catalogue-bench.sqlite".to_owned());
+    let servers: usize = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(5_000);
+    let path = Path::new(&file);
+    let mut index = Index::open(path)?;
+    println!(r#"{{"yardstick":{:.0}}}"#, read_only_rate());
+    let mut took = Duration::ZERO;
+    let (mut done, mut since) = (0, 0);
+    for step in steps(servers) {
+        while done < step {
+            let until = (done + SERVERS_PER_BATCH).min(step);
+            took += import(&mut index, done..until)?;
+            done = until;
+        }
+        let rate = ((done - since) * TOOLS_PER_SERVER) as f64 / took.as_secs_f64();
+        print_step(&index, path, done * TOOLS_PER_SERVER, rate)?;
+        (took, since) = (Duration::ZERO, done);
     }
-
-    fn pick<'a>(&mut self, words: &[&'a str]) -> &'a str {
-        let at = self.roll(words.len());
-        words.get(at).copied().unwrap_or_default()
-    }
+    Ok(())
 }
 
-fn tool(dice: &mut Dice, index: usize) -> ToolDefinition {
-    let (verb, noun) = (dice.pick(VERBS), dice.pick(NOUNS));
-    let mut description = format!("{verb} a {noun}");
-    for _ in 0..10 + dice.roll(40) {
-        description.push(' ');
-        description.push_str(dice.pick(WORDS));
-    }
-    let mut properties = Object::new();
-    for at in 0..2 + dice.roll(6) {
-        let property = Object::new()
-            .with("type", "string")
-            .with("description", format!("the {} to use", dice.pick(WORDS)));
-        properties.insert(&format!("{}_{at}", dice.pick(WORDS)), Value::Object(property));
-    }
-    let schema = Object::new()
-        .with("type", "object")
-        .with("properties", properties)
-        .with("additionalProperties", false);
-    ToolDefinition::named(&format!("{verb}_{noun}_{index}"))
-        .described(&description)
-        .with_schema(Value::Object(schema))
+/// Ten steps, evenly apart.
+fn steps(servers: usize) -> Vec<usize> {
+    (1..=10).map(|tenth| servers * tenth / 10).collect()
 }
 
-fn listing(server: usize, tools: usize) -> Listing {
-    let mut dice = Dice(server as u64 + 1);
+/// Tools a second, on one core, where the text is read and nothing else is done.
+fn read_only_rate() -> f64 {
+    let texts: Vec<String> = (0..SERVERS_PER_BATCH).map(definitions).collect();
+    let start = Instant::now();
+    let read: usize =
+        texts.iter().filter_map(|text| tools_list(text).ok()).map(|(tools, _)| tools.len()).sum();
+    read as f64 / start.elapsed().as_secs_f64()
+}
+
+fn import(index: &mut Index, servers: std::ops::Range<usize>) -> Result<Duration, IndexFault> {
+    let texts: Vec<(usize, String)> = servers.map(|server| (server, definitions(server))).collect();
+    let start = Instant::now();
+    let listings = texts.iter().filter_map(|(server, text)| Some(listing(*server, tools_list(text).ok()?.0)));
+    index.import(listings, 0)?;
+    Ok(start.elapsed())
+}
+
+fn listing(server: usize, tools: Vec<portcullis_catalogue::ToolDefinition>) -> Listing {
     Listing {
-        server: ServerEntry { name: format!("vendor-{server}/server"), ..ServerEntry::default() },
-        tools: (0..tools).map(|index| tool(&mut dice, index)).collect(),
+        server: ServerEntry { name: server_name(server), ..ServerEntry::default() },
+        tools,
         provenance: Provenance::Imported,
         source: "generated".to_owned(),
         complete: false,
     }
 }
 
-fn main() -> Result<(), IndexFault> {
-    let mut arguments = std::env::args().skip(1);
-    let mut number = |default| arguments.next().and_then(|text| text.parse().ok()).unwrap_or(default);
-    let (servers, tools): (usize, usize) = (number(5_000), number(10));
-    let file = std::env::args().nth(3).unwrap_or_else(|| "catalogue-bench.sqlite".to_owned());
-    let path = std::path::Path::new(&file);
-    let mut index = Index::open(path)?;
-    let start = Instant::now();
-    for batch in 0..servers.div_ceil(1000) {
-        let range = batch * 1000..(batch * 1000 + 1000).min(servers);
-        index.import(range.map(|server| listing(server, tools)), 0)?;
-    }
-    let seconds = start.elapsed().as_secs_f64();
-    let total = index.counts()?.total();
-    println!("imported {total} tools in {seconds:.1} s: {:.0} a second", total as f64 / seconds);
-    println!("on disk {:.0} bytes a tool", std::fs::metadata(path)?.len() as f64 / total as f64);
-    measure_searches(&index)?;
-    println!("{}", memory());
+fn print_step(index: &Index, path: &Path, tools: usize, rate: f64) -> Result<(), IndexFault> {
+    let stored = index.counts()?.total();
+    let bytes = std::fs::metadata(path)?.len() as f64 / stored as f64;
+    let (p50, p99) = searches(index, tools / TOOLS_PER_SERVER)?;
+    let (now, peak) = (memory("VmRSS"), memory("VmHWM"));
+    println!(
+        r#"{{"tools":{stored},"import_per_s":{rate:.0},"bytes_per_tool":{bytes:.0},"p50_ms":{p50:.3},"p99_ms":{p99:.3},"rss_mb":{now:.0},"peak_mb":{peak:.0}}}"#
+    );
     Ok(())
 }
 
-fn measure_searches(index: &Index) -> Result<(), IndexFault> {
+/// The median and the 99th percentile over searches of five kinds, in milliseconds.
+fn searches(index: &Index, servers: usize) -> Result<(f64, f64), IndexFault> {
     let mut dice = Dice(7);
     let mut times: Vec<f64> = Vec::new();
-    for round in 0..2000 {
-        let search = match round % 5 {
-            0 => Search { text: Some(dice.pick(NOUNS).to_owned()), ..Search::default() },
-            1 => Search {
-                text: Some(format!("{} {}", dice.pick(VERBS), dice.pick(NOUNS))),
-                class: Some(Class::Write),
-                ..Search::default()
-            },
-            2 => Search {
-                text: Some(format!("{} {}", dice.pick(WORDS), dice.pick(NOUNS))),
-                level: Some(Level::Critical),
-                ..Search::default()
-            },
-            3 => Search { server: Some(format!("vendor-{}/server", dice.roll(1000))), ..Search::default() },
-            _ => Search {
-                text: Some(format!("{}_{}_{}", dice.pick(VERBS), dice.pick(NOUNS), dice.roll(10))),
-                ..Search::default()
-            },
-        };
+    for round in 0..SEARCHES {
+        let search = Search { most: 20, ..wanted(&mut dice, round, servers) };
         let start = Instant::now();
-        index.search(&Search { most: 20, ..search })?;
+        index.search(&search)?;
         times.push(start.elapsed().as_secs_f64() * 1000.0);
     }
     times.sort_by(f64::total_cmp);
     let at = |share: f64| times.get((times.len() as f64 * share) as usize).copied().unwrap_or_default();
-    println!("search p50 {:.2} ms, p99 {:.2} ms", at(0.5), at(0.99));
-    Ok(())
+    Ok((at(0.5), at(0.99)))
 }
 
-/// Resident memory, where the system tells.
-fn memory() -> String {
+fn wanted(dice: &mut Dice, round: usize, servers: usize) -> Search {
+    let all = Search::default();
+    match round % 5 {
+        0 => Search { text: Some(dice.pick(NOUNS).to_owned()), ..all },
+        1 => Search {
+            text: Some(format!("{} {}", dice.pick(VERBS), dice.pick(NOUNS))),
+            class: Some(Class::Write),
+            ..all
+        },
+        2 => Search {
+            text: Some(format!("{} {}", dice.pick(WORDS), dice.pick(NOUNS))),
+            level: Some(Level::Critical),
+            ..all
+        },
+        3 => Search { server: Some(server_name(dice.roll(servers))), ..all },
+        _ => Search {
+            text: Some(format!("{}_{}_{}", dice.pick(VERBS), dice.pick(NOUNS), dice.roll(10))),
+            ..all
+        },
+    }
+}
+
+/// A figure of this process's memory in MiB, where the system tells.
+fn memory(field: &str) -> f64 {
     let status = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
-    let lines = status.lines().filter(|line| line.starts_with("VmRSS") || line.starts_with("VmHWM"));
-    lines.collect::<Vec<_>>().join(", ")
+    let line = status.lines().find(|line| line.starts_with(field)).unwrap_or_default();
+    let kib: Option<f64> = line.split_whitespace().nth(1).and_then(|number| number.parse().ok());
+    kib.unwrap_or_default() / 1024.0
 }

@@ -28,7 +28,18 @@ pub struct Hints {
 }
 
 impl Hints {
-    fn from_value(annotations: Option<&Value>) -> Hints {
+    /// The hints that are stated, by the names of the protocol.
+    pub fn stated(&self) -> Vec<(&'static str, bool)> {
+        let all = [
+            ("readOnlyHint", self.read_only),
+            ("destructiveHint", self.destructive),
+            ("idempotentHint", self.idempotent),
+            ("openWorldHint", self.open_world),
+        ];
+        all.into_iter().filter_map(|(name, hint)| Some((name, hint?))).collect()
+    }
+
+    pub(crate) fn from_value(annotations: Option<&Value>) -> Hints {
         let stated = |key| annotations?.get(key)?.as_bool();
         Hints {
             read_only: stated("readOnlyHint"),

@@ -95,6 +95,17 @@ pub fn hex(digest: &[u8]) -> String {
     digest.iter().flat_map(|byte| [digit(byte >> 4), digit(byte & 15)]).collect()
 }
 
+/// The bytes of what [`hex`] wrote.
+pub(crate) fn unhex(text: &str) -> Option<Vec<u8>> {
+    let nibbles: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
+    let pairs = nibbles?;
+    let byte = |pair: &[u32]| match pair {
+        [high, low] => u8::try_from(high << 4 | low).ok(),
+        _ => None,
+    };
+    pairs.chunks(2).map(byte).collect()
+}
+
 /// What happened to a tool between the pinned list and the one that is seen.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Drift {

@@ -1,4 +1,4 @@
-//! A server's tools as the gateway listed them itself: names, classes, schemas, mirrored arguments.
+//! A server's tools as the gateway listed them itself; `tool.rs` has what is known of each.
 //!
 //! Known before any client asks, so that a hidden tool and one that is not there look alike and `validate`
 //! has a schema. Listed at first use, after `list_changed`, when what a client is shown differs from what is
@@ -6,9 +6,8 @@
 
 mod listing;
 
-use std::collections::HashMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock};
 use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
@@ -16,92 +15,14 @@ use portcullis_json::{Object, Value};
 use portcullis_mcp::Era;
 use portcullis_mcp::headers::ParamHeaders;
 use portcullis_mcp::list::read_tools;
-use portcullis_mcp::tool::ToolDefinition;
-use portcullis_policy::{Class, Dialect, JsonSchema};
+use portcullis_policy::Class;
 
 use crate::gateway::Gateway;
 use crate::once::Once;
 use crate::server::Server;
 use crate::settings::{Settings, milliseconds};
 use crate::stop::Stop;
-
-/// One tool.
-#[derive(Debug)]
-pub(crate) struct Tool {
-    pub(crate) name: String,
-    pub(crate) class: Option<Class>,
-    /// All of it, as the server said it.
-    definition: Object,
-    /// Compiled when the tool is first called: a list can be long.
-    compiled: OnceLock<Option<JsonSchema>>,
-    /// None when the schema's marks break the rules.
-    pub(crate) headers: Option<ParamHeaders>,
-    /// Only a client's list showed it, ours did not.
-    learned: bool,
-}
-
-impl Tool {
-    /// The schema of its arguments; none when it does not compile, and `validate` then denies.
-    pub(crate) fn schema(&self) -> Option<&JsonSchema> {
-        let compile = || JsonSchema::compile(self.definition.get("inputSchema")?, Dialect::AsDeclared).ok();
-        self.compiled.get_or_init(compile).as_ref()
-    }
-}
-
-/// Tools by name, within bounds.
-#[derive(Clone, Default)]
-pub(crate) struct Tools {
-    by_name: HashMap<String, Arc<Tool>>,
-    /// What they take in memory, about.
-    bytes: usize,
-}
-
-/// One tool more than there may be, or too large a one.
-struct TooMuch;
-
-impl Tools {
-    pub(crate) fn get(&self, name: &str) -> Option<&Arc<Tool>> {
-        self.by_name.get(name)
-    }
-
-    pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Tool>> {
-        self.by_name.values()
-    }
-
-    fn len(&self) -> usize {
-        self.by_name.len()
-    }
-
-    /// Takes the place of one of the same name.
-    fn put(&mut self, tool: Arc<Tool>, settings: &Settings) -> Result<(), TooMuch> {
-        let before = self.by_name.get(&tool.name).map(|tool| footprint(&tool.definition));
-        let count = self.by_name.len() + usize::from(before.is_none());
-        let bytes = self.bytes - before.unwrap_or_default() + footprint(&tool.definition);
-        if count > settings.tools_max || bytes > settings.tools_bytes_max {
-            return Err(TooMuch);
-        }
-        self.bytes = bytes;
-        self.by_name.insert(tool.name.clone(), tool);
-        Ok(())
-    }
-}
-
-/// Bytes that an object takes in memory, about.
-fn footprint(object: &Object) -> usize {
-    object.iter().map(|member| size_of_val(member) + member.key.len() + footprint_of(&member.value)).sum()
-}
-
-fn footprint_of(value: &Value) -> usize {
-    match value {
-        Value::Null | Value::Bool(_) => 0,
-        Value::Number(number) => number.spelling().len(),
-        Value::String(text) => text.len(),
-        Value::Array(elements) => {
-            elements.iter().map(|element| size_of_val(element) + footprint_of(element)).sum()
-        }
-        Value::Object(object) => footprint(object),
-    }
-}
+use crate::tool::{Tool, Tools, Workshop};
 
 /// The tools of one listing.
 pub(crate) struct Known {
@@ -129,6 +50,11 @@ impl Catalogue {
     /// What is known at the moment, without asking.
     pub(crate) fn known(&self) -> Option<Arc<Known>> {
         self.known.load_full()
+    }
+
+    /// The class of a tool, if it is known.
+    pub(crate) fn class(&self, name: &str) -> Option<Class> {
+        self.known.load().as_ref()?.tools.get(name)?.class
     }
 
     fn generation(&self) -> u64 {
@@ -172,12 +98,16 @@ impl Catalogue {
             match known.tools.get(shown.name) {
                 Some(tool) if tool.definition == *shown.definition => {}
                 Some(tool) if !tool.learned => return self.mark_stale(),
-                _ => new.push(Arc::new(Tool { learned: true, ..compile(server, shown) })),
+                _ => new.push(shown),
             }
         }
-        if !new.is_empty() {
-            self.add_learned(&new, settings);
+        if new.is_empty() {
+            return;
         }
+        let names = known.tools.iter().map(|tool| tool.name.as_str());
+        let workshop = Workshop::new(&server.config, names.chain(new.iter().map(|tool| tool.name)));
+        let learned = new.into_iter().map(|tool| workshop.learned_tool(tool));
+        self.add_learned(&learned.map(Arc::new).collect::<Vec<_>>(), settings);
     }
 
     fn add_learned(&self, new: &[Arc<Tool>], settings: &Settings) {
@@ -195,6 +125,14 @@ impl Catalogue {
     }
 }
 
+/// What is known, listed now if it is not fresh.
+pub(crate) async fn ensure(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Arc<Known>, Stop> {
+    match server.catalogue.fresh(&gateway.settings) {
+        Some(known) => Ok(known),
+        None => listing::refresh(gateway, server).await,
+    }
+}
+
 /// The tool of this name; none if the server does not have it.
 pub(crate) async fn find(
     gateway: &Arc<Gateway>,
@@ -202,10 +140,7 @@ pub(crate) async fn find(
     name: &str,
 ) -> Result<Option<Arc<Tool>>, Stop> {
     let settings = &gateway.settings;
-    let known = match server.catalogue.fresh(settings) {
-        Some(known) => known,
-        None => listing::refresh(gateway, server).await?,
-    };
+    let known = ensure(gateway, server).await?;
     let age = known.at.elapsed();
     if age > milliseconds(settings.tools_age_ms_max / 2) {
         listing::renew(gateway, server);
@@ -218,17 +153,6 @@ pub(crate) async fn find(
     }
     let known = listing::refresh(gateway, server).await?;
     Ok(known.tools.get(name).cloned())
-}
-
-pub(crate) fn compile(server: &Server, tool: &ToolDefinition<'_>) -> Tool {
-    Tool {
-        name: tool.name.to_owned(),
-        class: server.config.classes.get(tool.name).copied(),
-        definition: tool.definition.clone(),
-        compiled: OnceLock::new(),
-        headers: ParamHeaders::from_schema(tool.input_schema).ok(),
-        learned: false,
-    }
 }
 
 /// Whether a listing in this era may show a tool whose definition breaks the rules for mirrored arguments.

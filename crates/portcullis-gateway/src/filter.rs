@@ -120,7 +120,7 @@ fn filter_list(
         let name = listed.identity;
         match kind {
             ListKind::Tools => {
-                let class = caller.server.config.classes.get(name).copied();
+                let class = caller.server.catalogue.class(name);
                 catalogue::may_show(era, listed.definition)
                     && allows(gateway, caller, policy::Subject::List { tool: name, class })
             }

@@ -41,6 +41,7 @@ mod snapshot;
 mod stall;
 mod stop;
 mod tasks;
+mod tool;
 
 pub use gateway::{Clock, Gateway, State};
 pub use ledger::{Ledger, LedgerFault};

@@ -83,13 +83,13 @@ mod tests {
 
     use crate::approval::approve;
     use crate::authenticate::authenticate;
-    use crate::catalogue::compile;
     use crate::decide::decide;
     use crate::gateway::Clock;
     use crate::own::Place;
     use crate::question::{About, Asked};
     use crate::record::{OutgoingKind, Trail};
     use crate::stop::{ClientFault, Refusal};
+    use crate::tool::Workshop;
     use crate::{ActivePolicy, EraSetting, Ledger, ServerSpec, Settings, Snapshot, State};
 
     const ONCE: &str =
@@ -141,7 +141,8 @@ mod tests {
         headers.insert("authorization", HeaderValue::from_static("Bearer token"));
         let caller = authenticate(&gateway.live(), &headers, "s", gateway.now()).unwrap();
         let definition = parse(br#"{"name":"echo","inputSchema":{}}"#, &Limits::message()).unwrap();
-        let tool = Arc::new(compile(&caller.server, &ToolDefinition::read(&definition).unwrap()));
+        let workshop = Workshop::new(&caller.server.config, std::iter::empty());
+        let tool = Arc::new(workshop.tool(&ToolDefinition::read(&definition).unwrap()));
         let method = Method::find("tools/call").unwrap();
         let message = Message::Request(Request { id: Id::from(1), method, params: None });
         let kind = OutgoingKind::Message { message, tool: Some(tool.clone()) };

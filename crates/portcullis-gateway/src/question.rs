@@ -14,7 +14,7 @@ use portcullis_policy::Detectors;
 use portcullis_state::log::RiskClass;
 
 use crate::authenticate::Caller;
-use crate::catalogue::{self, Tool};
+use crate::catalogue;
 use crate::gateway::Gateway;
 use crate::methods::{Handling, handling};
 use crate::own::Place;
@@ -24,6 +24,7 @@ use crate::record::{OutgoingKind, Trail, risk_class};
 use crate::sessions::Call;
 use crate::snapshot::EraSetting;
 use crate::stop::{ClientFault, Refusal, Stop};
+use crate::tool::Tool;
 
 /// What is asked, and what would leave.
 pub(crate) struct Asked {
@@ -124,6 +125,10 @@ async fn about(
         trail.tool = Some(name.to_owned());
         About::Prompt(name.to_owned())
     };
+    if request.method.subject == Subject::ToolList {
+        // Classes must be known before the list can be filtered.
+        catalogue::ensure(gateway, &caller.server).await?;
+    }
     Ok(match request.view()? {
         Some(RequestParams::ToolCall(call)) => {
             note_arguments(gateway, call.name, request.params.as_ref(), trail);
@@ -131,6 +136,7 @@ async fn about(
             let unknown = || Refusal::UnknownTool { name: call.name.to_owned(), rule: "(unknown tool)" };
             let tool = tool.ok_or_else(unknown)?;
             trail.class = tool.class.map(risk_class);
+            trail.class_is_override = tool.class_is_override;
             About::Tool(tool)
         }
         Some(RequestParams::ResourceRead(read)) => resource(read.uri, trail),

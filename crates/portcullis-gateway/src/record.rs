@@ -16,7 +16,6 @@ use portcullis_state::log::{
 };
 use portcullis_state::new_id;
 
-use crate::catalogue::Tool;
 use crate::gateway::Gateway;
 use crate::ledger;
 use crate::limits::Admitted;
@@ -24,6 +23,7 @@ use crate::own::Place;
 use crate::server::Server;
 use crate::snapshot::ActivePolicy;
 use crate::stop::{ClientFault, GatewayFault, Stop, UpstreamFault};
+use crate::tool::Tool;
 
 /// What the log shall know of an exchange; gathered stage by stage.
 #[derive(Default)]
@@ -41,6 +41,7 @@ pub(crate) struct Trail {
     pub(crate) tool: Option<String>,
     pub(crate) resource: Option<String>,
     pub(crate) class: Option<RiskClass>,
+    pub(crate) class_is_override: bool,
     pub(crate) policy: Option<Arc<ActivePolicy>>,
     pub(crate) argument_keys: Vec<String>,
     pub(crate) digest: Option<Digest>,
@@ -186,6 +187,7 @@ pub(crate) async fn write(gateway: &Gateway, trail: &Trail, decided: &Decided<'_
         tool: trail.tool.as_deref(),
         resource: trail.resource.as_deref(),
         class: trail.class,
+        class_is_override: trail.class_is_override,
         policy: policy.map(|active| PolicyName {
             name: &active.name,
             version: active.version,

@@ -1,6 +1,7 @@
 //! The generated documents: `cargo xtask docs` writes them, tidy compares them with what is checked in.
 //!
-//! All come from the built binary, so that a document cannot say what the program does not.
+//! All come from the built binary or from what is built into it, so that a document cannot say what the
+//! program does not.
 
 use std::fs;
 use std::path::Path;
@@ -12,6 +13,7 @@ use crate::{process, workspace};
 
 mod commands;
 mod help;
+mod shipped;
 
 /// A file that is generated and checked in.
 pub(crate) struct Document {
@@ -27,6 +29,7 @@ pub(crate) fn generate(product: &Path) -> Result<Vec<Document>> {
     Ok(vec![
         Document { path: "docs/reference/policy.schema.json", text: schema },
         Document { path: "docs/reference/commands.md", text: commands },
+        Document { path: "docs/reference/shipped-index.md", text: shipped::page()? },
     ])
 }
 

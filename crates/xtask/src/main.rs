@@ -12,6 +12,8 @@ use std::process::ExitCode;
 use clap::{Parser, Subcommand};
 
 mod bench;
+mod catalogue_build;
+mod catalogue_eval;
 mod ci;
 mod docs;
 mod fuzz_policy;
@@ -39,6 +41,10 @@ enum Task {
     FuzzPolicy(fuzz_policy::Arguments),
     /// Run the benchmarks, and count a decision's instructions where valgrind is installed
     Bench(bench::Arguments),
+    /// Install and start the servers of a list, and write what they list into the index that ships
+    CatalogueBuild(catalogue_build::Arguments),
+    /// Measure the classifier against files of labelled tools
+    CatalogueEval(catalogue_eval::Arguments),
 }
 
 fn main() -> ExitCode {
@@ -48,6 +54,8 @@ fn main() -> ExitCode {
         Task::Docs => workspace::build_product().and_then(|product| docs::write(&product)),
         Task::FuzzPolicy(arguments) => fuzz_policy::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::CatalogueBuild(arguments) => catalogue_build::run(&arguments),
+        Task::CatalogueEval(arguments) => catalogue_eval::run(&arguments),
     };
     match outcome {
         Ok(()) => ExitCode::SUCCESS,

@@ -65,6 +65,11 @@ pub(crate) fn built(relative: &str) -> Result<PathBuf> {
     Ok(metadata()?.target_directory.join(format!("{relative}{suffix}")))
 }
 
+/// The directory that holds what is built, and what the tasks fetch.
+pub(crate) fn target() -> Result<PathBuf> {
+    Ok(metadata()?.target_directory)
+}
+
 /// The repository's files, as paths from its root with `/`: those git tracks, and new ones it would.
 pub(crate) fn files() -> Result<Vec<String>> {
     let mut git = process::command("git");

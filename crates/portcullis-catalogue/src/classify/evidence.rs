@@ -103,6 +103,30 @@ pub enum Signal {
 }
 
 impl Signal {
+    /// All of them, in the order of their codes.
+    pub const ALL: [Signal; 15] = [
+        Signal::FreeFormCode,
+        Signal::Path,
+        Signal::Url,
+        Signal::HtmlTemplate,
+        Signal::ManyParameters,
+        Signal::Recipient,
+        Signal::Amount,
+        Signal::Force,
+        Signal::Secret,
+        Signal::Overwrites,
+        Signal::UntrustedText,
+        Signal::SideFile,
+        Signal::ClaimsReadOnly,
+        Signal::Money,
+        Signal::Removal,
+    ];
+
+    /// The signal with this name.
+    pub fn from_name(name: &str) -> Option<Signal> {
+        Signal::ALL.into_iter().find(|signal| signal.name() == name)
+    }
+
     /// The word for it.
     pub fn name(self) -> &'static str {
         match self {

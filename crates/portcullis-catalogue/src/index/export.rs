@@ -29,7 +29,11 @@ impl Index {
 
 fn line(entry: &Entry) -> Value {
     let confidence = Number::parse(&format!("{:.2}", entry.confidence)).map_or(Value::Null, Value::Number);
-    let parameters: Vec<Value> = entry.parameters.split_whitespace().map(Value::from).collect();
+    let names = entry.parameters.split_whitespace().map(|shape| match shape.rsplit_once(':') {
+        Some((name, _)) => name,
+        None => shape,
+    });
+    let parameters: Vec<Value> = names.map(Value::from).collect();
     let object = Object::new()
         .with("server", entry.server.as_str())
         .with("tool", entry.tool.as_str())

@@ -12,6 +12,8 @@ pub enum IndexFault {
         /// The version it says.
         found: i64,
     },
+    /// A file of facts is not what it should be.
+    Facts(Skipped),
     /// A file could not be read.
     Read(std::io::Error),
 }
@@ -25,6 +27,9 @@ impl std::fmt::Display for IndexFault {
                     f,
                     "the index has format {found}, which is newer than this program: update the program"
                 )
+            }
+            IndexFault::Facts(fault) => {
+                write!(f, "the facts cannot be read: {}: {}", fault.place, fault.reason)
             }
             IndexFault::Read(error) => write!(f, "cannot read: {error}"),
         }

@@ -3,7 +3,9 @@
 //! Facts only: names, schema shape, fingerprints, our classification, evidence as offsets. Descriptions are
 //! read for words to search by and are not kept. The caller brings the time; there is no clock here.
 
+mod codes;
 mod export;
+mod facts;
 mod fault;
 mod history;
 pub mod import;

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeSet;
 
+use super::codes::{hints_code, signals_code};
 use super::fault::Skipped;
 use super::import::Listing;
 use crate::classify::{Classification, Place, Siblings, classify};
@@ -11,6 +12,7 @@ use crate::inert::inert_short;
 use crate::record::{NOT_LIVE_CAP, Provenance, definition_tokens};
 use crate::words::{split_name, split_text};
 use crate::{Class, severity};
+use portcullis_json::Value;
 
 /// Words of one tool that can be searched by.
 const WORDS_MAX: usize = 48;
@@ -78,6 +80,8 @@ pub(super) struct Row {
     pub(super) tokens: i64,
     pub(super) parameters: String,
     pub(super) evidence: String,
+    pub(super) signals: i64,
+    pub(super) hints: i64,
     pub(super) prints: Vec<u8>,
     pub(super) words: String,
 }
@@ -118,25 +122,49 @@ fn row(tool: &ToolDefinition, siblings: &Siblings, listing: &Listing) -> Row {
         tokens: i64::try_from(definition_tokens(tool)).unwrap_or(i64::MAX),
         parameters: parameters(tool),
         evidence: evidence(&found),
+        signals: signals_code(&found.signals),
+        hints: hints_code(tool.hints),
         prints: prints(tool),
         words: words(tool, found.class, &listing.server.name),
     }
 }
 
-/// The names of the parameters at the top, with blanks between.
+/// The shape of the parameters at the top, with blanks between: `name:type`, and `!` where one must be given.
 fn parameters(tool: &ToolDefinition) -> String {
-    let properties = tool.input_schema.as_ref().and_then(|schema| schema.get("properties")?.as_object());
+    let schema = tool.input_schema.as_ref();
+    let properties = schema.and_then(|schema| schema.get("properties")?.as_object());
+    let required = schema.and_then(|schema| schema.get("required")?.as_array()).unwrap_or_default();
     let mut out = String::new();
     for member in properties.into_iter().flatten() {
-        if out.len() + member.key.len() >= PARAMETERS_BYTES_MAX {
+        let kind = member.value.get("type").and_then(Value::as_str).unwrap_or("any");
+        if out.len() + member.key.len() + kind.len() + 2 >= PARAMETERS_BYTES_MAX {
             break;
         }
         if !out.is_empty() {
             out.push(' ');
         }
-        out.push_str(&member.key.replace(char::is_whitespace, "_"));
+        out.extend(member.key.chars().map(|c| if c.is_whitespace() { '_' } else { c }));
+        out.push(':');
+        out.push_str(kind_word(kind));
+        if required.iter().any(|name| name.as_str() == Some(member.key.as_str())) {
+            out.push('!');
+        }
     }
     out
+}
+
+/// The types of JSON Schema; whatever else stands there is not kept.
+fn kind_word(kind: &str) -> &'static str {
+    match kind {
+        "string" => "string",
+        "integer" => "integer",
+        "number" => "number",
+        "boolean" => "boolean",
+        "array" => "array",
+        "object" => "object",
+        "null" => "null",
+        _ => "any",
+    }
 }
 
 /// Rule, place and offsets of the first pieces; the words themselves are not kept.
@@ -189,7 +217,7 @@ pub(super) fn same_but_name(before: &[u8], after: &[u8]) -> bool {
 }
 
 /// The words to search by: the name whole and in parts, the server, the class and the level, the description.
-fn words(tool: &ToolDefinition, class: Class, server: &str) -> String {
+pub(super) fn words(tool: &ToolDefinition, class: Class, server: &str) -> String {
     let mut seen = BTreeSet::new();
     let mut out = format!("{} {}", class_word(class), level_word(class));
     let mut add = |word: &str| {

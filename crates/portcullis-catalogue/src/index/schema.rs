@@ -33,6 +33,8 @@ CREATE TABLE IF NOT EXISTS tools(
   tokens INTEGER NOT NULL,
   parameters TEXT NOT NULL,
   evidence TEXT NOT NULL,
+  signals INTEGER NOT NULL,
+  hints INTEGER NOT NULL,
   prints BLOB NOT NULL,
   first_seen INTEGER NOT NULL,
   last_changed INTEGER NOT NULL

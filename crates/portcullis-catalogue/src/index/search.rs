@@ -3,12 +3,12 @@
 use rusqlite::{OptionalExtension as _, Row, params, params_from_iter, types::Value as Sql};
 
 use super::Index;
+use super::codes::{class_code, class_of, hints_of, provenance_of, signals_of};
 use super::fault::IndexFault;
 use super::prepare::{WORD_BYTES_MIN, class_word, is_stop_word, level_word};
-use super::write::{class_code, class_of};
 use crate::record::{Override, Provenance};
 use crate::words::split_text;
-use crate::{Class, Level};
+use crate::{Class, Hints, Level, Signal};
 
 /// Hits that one search gives at most.
 pub const HITS_MAX: usize = 200;
@@ -49,10 +49,14 @@ pub struct Entry {
     pub provenance: Provenance,
     /// Estimated tokens.
     pub tokens: i64,
-    /// The names of the parameters.
+    /// The parameters, with blanks between: `name:type`, and `!` where one must be given.
     pub parameters: String,
     /// Rules with places and offsets.
     pub evidence: String,
+    /// What else matters about the tool.
+    pub signals: Vec<Signal>,
+    /// What the vendor states.
+    pub hints: Hints,
     /// The fingerprint.
     pub fingerprint: String,
     /// When it was first seen, in seconds since 1970.
@@ -76,6 +80,8 @@ pub struct ServerRow {
     pub remote: Option<String>,
     /// Where it came from.
     pub source: String,
+    /// When it was last seen, in seconds since 1970.
+    pub seen_at: i64,
     /// How many tools it has.
     pub tools: i64,
 }
@@ -99,7 +105,9 @@ impl Counts {
 const MATCHING: &str =
     "t.id IN (SELECT rowid FROM words WHERE words MATCH ? AND rowid > ? ORDER BY rowid LIMIT ?)";
 const COLUMNS: &str = "t.id, s.name, t.name, t.class, t.confidence, t.provenance, t.tokens, t.parameters, t.evidence, \
-    t.prints, t.first_seen, t.last_changed FROM tools t JOIN servers s ON s.id = t.server";
+    t.prints, t.first_seen, t.last_changed, t.signals, t.hints FROM tools t JOIN servers s ON s.id = t.server";
+const SERVER_COLUMNS: &str = "SELECT name, version, repository, package, remote, source, seen_at, \
+    (SELECT count(*) FROM tools WHERE server = servers.id) FROM servers";
 
 impl Index {
     /// Tools that match, by id. Where no tool has the last word whole, it is taken for a beginning.
@@ -168,22 +176,24 @@ impl Index {
 
     /// One server.
     pub fn server(&self, name: &str) -> Result<Option<ServerRow>, IndexFault> {
-        let mut statement = self.connection.prepare_cached(
-            "SELECT name, version, repository, package, remote, source, \
-             (SELECT count(*) FROM tools WHERE server = servers.id) FROM servers WHERE name = ?1",
-        )?;
-        let found = statement.query_row([name], |row| {
-            Ok(ServerRow {
-                name: row.get(0)?,
-                version: row.get(1)?,
-                repository: row.get(2)?,
-                package: row.get(3)?,
-                remote: row.get(4)?,
-                source: row.get(5)?,
-                tools: row.get(6)?,
-            })
-        });
-        Ok(found.optional()?)
+        self.server_where("name = ?1", name)
+    }
+
+    /// The server that installs from a package, written with its registry: `npm:name` or `pypi:name`.
+    pub fn server_of_package(&self, package: &str) -> Result<Option<ServerRow>, IndexFault> {
+        self.server_where("package = ?1", package)
+    }
+
+    fn server_where(&self, condition: &str, value: &str) -> Result<Option<ServerRow>, IndexFault> {
+        let mut statement = self.connection.prepare_cached(&format!("{SERVER_COLUMNS} WHERE {condition}"))?;
+        Ok(statement.query_row([value], server_row).optional()?)
+    }
+
+    /// Every server, by name.
+    pub fn servers(&self) -> Result<Vec<ServerRow>, IndexFault> {
+        let mut statement = self.connection.prepare_cached(&format!("{SERVER_COLUMNS} ORDER BY name"))?;
+        let rows = statement.query_map([], server_row)?;
+        Ok(rows.collect::<Result<_, _>>()?)
     }
 
     /// How much there is, by provenance and class.
@@ -196,6 +206,19 @@ impl Index {
             .query_map([], |row| Ok((provenance_of(row.get(0)?), class_of(row.get(1)?), row.get(2)?)))?;
         Ok(Counts { servers, tools: rows.collect::<Result<_, _>>()? })
     }
+}
+
+fn server_row(row: &Row<'_>) -> rusqlite::Result<ServerRow> {
+    Ok(ServerRow {
+        name: row.get(0)?,
+        version: row.get(1)?,
+        repository: row.get(2)?,
+        package: row.get(3)?,
+        remote: row.get(4)?,
+        source: row.get(5)?,
+        seen_at: row.get(6)?,
+        tools: row.get(7)?,
+    })
 }
 
 fn most(search: &Search) -> i64 {
@@ -225,11 +248,6 @@ fn match_expression(text: &str, search: &Search, beginning: bool) -> Option<Stri
     Some(terms.join(" AND "))
 }
 
-fn provenance_of(code: i64) -> Provenance {
-    let at = usize::try_from(code).unwrap_or(usize::MAX);
-    Provenance::ALL.get(at).copied().unwrap_or(Provenance::Imported)
-}
-
 fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
     let prints: Vec<u8> = row.get(9)?;
     let confidence: i64 = row.get(4)?;
@@ -246,5 +264,7 @@ fn entry(row: &Row<'_>) -> rusqlite::Result<Entry> {
         fingerprint: crate::fingerprint::hex(prints.get(..32).unwrap_or_default()),
         first_seen: row.get(10)?,
         last_changed: row.get(11)?,
+        signals: signals_of(row.get(12)?),
+        hints: hints_of(row.get(13)?),
     })
 }

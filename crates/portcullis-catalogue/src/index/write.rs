@@ -7,12 +7,12 @@ use std::sync::mpsc::sync_channel;
 use rusqlite::{OptionalExtension as _, Transaction, params};
 
 use super::Index;
+use super::codes::{class_code, class_of, provenance_code};
 use super::fault::{IndexFault, Skipped};
 use super::history::ChangeKind;
 use super::import::Listing;
 use super::prepare::{Prepared, Row, changed_parts, prepare, same_but_name};
-use crate::record::{Override, Provenance};
-use crate::{Class, severity};
+use crate::record::Override;
 
 /// Listings that wait between the classifiers and the writer.
 const QUEUE: usize = 64;
@@ -30,6 +30,8 @@ pub struct ImportReport {
     pub changed: usize,
     /// Tools that are gone.
     pub removed: usize,
+    /// Tools whose definition is as it was and which the rules now judge otherwise.
+    pub judged_anew: usize,
     /// Tools that are as they were.
     pub unchanged: usize,
     /// Tools that were seen live before and are not overwritten by less.
@@ -41,7 +43,7 @@ pub struct ImportReport {
 impl ImportReport {
     /// Whether the index is as it was.
     pub fn is_empty(&self) -> bool {
-        self.added + self.changed + self.removed == 0
+        self.added + self.changed + self.removed + self.judged_anew == 0
     }
 }
 
@@ -51,6 +53,18 @@ struct Known {
     class: i64,
     provenance: i64,
     prints: Vec<u8>,
+    confidence: i64,
+    evidence: String,
+}
+
+impl Known {
+    /// Whether the same definition is judged otherwise by the rules of today.
+    fn is_judged_anew(&self, row: &Row, provenance: i64) -> bool {
+        let same = self.class == class_code(row.class)
+            && self.confidence == row.confidence
+            && self.evidence == row.evidence;
+        self.provenance == provenance && !same
+    }
 }
 
 impl Index {
@@ -95,21 +109,7 @@ impl Index {
     }
 }
 
-/// A class as the store writes it.
-pub(super) fn class_code(class: Class) -> i64 {
-    i64::from(severity(class))
-}
-
-/// The class of a stored code.
-pub(super) fn class_of(code: i64) -> Class {
-    Class::ALL.into_iter().find(|class| class_code(*class) == code).unwrap_or(Class::Write)
-}
-
-pub(super) fn provenance_code(provenance: Provenance) -> i64 {
-    Provenance::ALL.iter().position(|other| *other == provenance).map_or(3, |at| at as i64)
-}
-
-fn store(
+pub(super) fn store(
     transaction: &Transaction<'_>,
     prepared: Prepared,
     at: i64,
@@ -126,10 +126,15 @@ fn store(
     for row in rows {
         match known.remove(&row.name) {
             None => fresh.push(row),
-            Some(before) if before.prints == row.prints && before.provenance <= writer.provenance => {
-                report.unchanged += 1;
+            Some(before) if before.prints == row.prints && before.provenance <= provenance => {
+                let anew = before.is_judged_anew(&row, provenance);
+                if anew {
+                    writer.replace(&before, &row)?;
+                }
+                report.judged_anew += usize::from(anew);
+                report.unchanged += usize::from(!anew);
             }
-            Some(before) if before.provenance < writer.provenance => report.kept_live += 1,
+            Some(before) if before.provenance < provenance => report.kept_live += 1,
             Some(before) => {
                 let differs = before.prints != row.prints;
                 writer.replace(&before, &row)?;
@@ -169,9 +174,9 @@ fn server_id(transaction: &Transaction<'_>, listing: &Listing, at: i64) -> Resul
         transaction
             .prepare_cached(
                 "UPDATE servers SET version = coalesce(?2, version), repository = coalesce(?3, repository), \
-                 package = coalesce(?4, package), remote = coalesce(?5, remote) WHERE id = ?1",
+                 package = coalesce(?4, package), remote = coalesce(?5, remote), seen_at = max(?6, seen_at) WHERE id = ?1",
             )?
-            .execute(params![id, entry.version, entry.repository, entry.package, entry.remote])?;
+            .execute(params![id, entry.version, entry.repository, entry.package, entry.remote, at])?;
         return Ok((id, false));
     }
     transaction
@@ -192,11 +197,18 @@ fn server_id(transaction: &Transaction<'_>, listing: &Listing, at: i64) -> Resul
 }
 
 fn known_tools(transaction: &Transaction<'_>, server: i64) -> Result<BTreeMap<String, Known>, IndexFault> {
-    let mut statement = transaction
-        .prepare_cached("SELECT name, id, class, provenance, prints FROM tools WHERE server = ?1")?;
+    let mut statement = transaction.prepare_cached(
+        "SELECT name, id, class, provenance, prints, confidence, evidence FROM tools WHERE server = ?1",
+    )?;
     let rows = statement.query_map([server], |row| {
-        let known =
-            Known { id: row.get(1)?, class: row.get(2)?, provenance: row.get(3)?, prints: row.get(4)? };
+        let known = Known {
+            id: row.get(1)?,
+            class: row.get(2)?,
+            provenance: row.get(3)?,
+            prints: row.get(4)?,
+            confidence: row.get(5)?,
+            evidence: row.get(6)?,
+        };
         Ok((row.get(0)?, known))
     })?;
     Ok(rows.collect::<Result<_, _>>()?)
@@ -214,7 +226,7 @@ impl Writer<'_> {
         self.transaction
             .prepare_cached(
                 "INSERT INTO tools(server, name, class, confidence, provenance, tokens, parameters, evidence, prints, \
-                 first_seen, last_changed) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?10)",
+                 signals, hints, first_seen, last_changed) VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?12)",
             )?
             .execute(params![
                 self.server,
@@ -226,6 +238,8 @@ impl Writer<'_> {
                 row.parameters,
                 row.evidence,
                 row.prints,
+                row.signals,
+                row.hints,
                 self.at
             ])?;
         let id = self.transaction.last_insert_rowid();
@@ -247,7 +261,8 @@ impl Writer<'_> {
         self.transaction
             .prepare_cached(
                 "UPDATE tools SET class = ?2, confidence = ?3, provenance = ?4, tokens = ?5, parameters = ?6, \
-                 evidence = ?7, prints = ?8, last_changed = ?9 WHERE id = ?1",
+                 evidence = ?7, prints = ?8, signals = ?9, hints = ?10, last_changed = coalesce(?11, last_changed) \
+                 WHERE id = ?1",
             )?
             .execute(params![
                 before.id,
@@ -258,7 +273,9 @@ impl Writer<'_> {
                 row.parameters,
                 row.evidence,
                 row.prints,
-                self.at
+                row.signals,
+                row.hints,
+                (!parts.is_empty()).then_some(self.at)
             ])?;
         self.forget_words(before.id)?;
         self.transaction

@@ -18,6 +18,8 @@ mod pharo;
 mod policies;
 #[cfg(test)]
 mod properties;
+#[cfg(test)]
+mod shipped;
 
 #[cfg(test)]
 mod given;

@@ -10,13 +10,15 @@ use portcullis_mcp::Outcome;
 use portcullis_mcp::list::read_tools;
 use tokio::time::{Instant, timeout_at};
 
-use super::{Known, Tools};
+use super::Known;
 use crate::gateway::Gateway;
 use crate::once::Patience;
 use crate::own::{self, Place};
 use crate::probe;
 use crate::server::Server;
+use crate::settings::Settings;
 use crate::stop::{Stop, UpstreamFault};
+use crate::tool::{self, Tools, Workshop};
 
 /// Pages of one list.
 const PAGES_MAX: usize = 1_000;
@@ -49,12 +51,13 @@ pub(super) fn renew(gateway: &Arc<Gateway>, server: &Arc<Server>) {
 /// What is announced as changed while we list makes the list old from the start.
 async fn run(gateway: Arc<Gateway>, server: Arc<Server>) -> Result<Arc<Known>, Stop> {
     let generation = server.catalogue.generation();
-    let tools = list(&gateway, &server).await?;
+    let pages = list(&gateway, &server).await?;
+    let tools = make(&gateway, &server, pages).await?;
     tracing::info!(server = server.name(), tools = tools.len(), "listed the tools of a server");
     Ok(server.catalogue.replace(tools, generation, &gateway.settings))
 }
 
-async fn list(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Tools, Stop> {
+async fn list(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Pages, Stop> {
     let deadline = Instant::now() + Patience::of(&gateway.settings).whole.saturating_sub(MARGIN);
     let eras = before(deadline, probe::eras(gateway, server)).await?;
     if eras.modern {
@@ -74,8 +77,8 @@ async fn before<T>(deadline: Instant, step: impl Future<Output = Result<T, Stop>
     timeout_at(deadline, step).await.unwrap_or(Err(UpstreamFault::TimedOut.into()))
 }
 
-async fn list_in(gateway: &Arc<Gateway>, server: &Arc<Server>, place: &Place) -> Result<Tools, Stop> {
-    let mut tools = Tools::default();
+async fn list_in(gateway: &Arc<Gateway>, server: &Arc<Server>, place: &Place) -> Result<Pages, Stop> {
+    let mut pages = Pages::default();
     let mut cursors = HashSet::new();
     let mut params = Object::new();
     for _ in 0..PAGES_MAX {
@@ -84,21 +87,59 @@ async fn list_in(gateway: &Arc<Gateway>, server: &Arc<Server>, place: &Place) ->
             Outcome::Result(result) => result,
             // A server without tools need not know the method.
             Outcome::Error(error) if error.code == portcullis_mcp::code::METHOD_NOT_FOUND => {
-                return Ok(tools);
+                return Ok(pages);
             }
             Outcome::Error(_) => return Err(UpstreamFault::NotMcp("it does not list its tools").into()),
         };
         let page = read_tools(&result).map_err(|_| UpstreamFault::NotMcp("a list that cannot be read"))?;
-        for tool in &page.elements {
-            let taken = tools.put(Arc::new(super::compile(server, tool)), &gateway.settings);
-            taken.map_err(|_| UpstreamFault::NotMcp("more tools than allowed"))?;
-        }
-        match page.next_cursor {
-            Some(cursor) if cursors.insert(cursor.to_owned()) => {
+        let (cursor, tools) = (page.next_cursor.map(str::to_owned), page.elements.len());
+        pages.add(result, tools, &gateway.settings)?;
+        match cursor {
+            Some(cursor) if cursors.insert(cursor.clone()) => {
                 params = Object::new().with("cursor", cursor);
             }
-            _ => return Ok(tools),
+            _ => return Ok(pages),
         }
     }
     Err(UpstreamFault::NotMcp("a list without end").into())
+}
+
+/// What a server listed, within bounds.
+#[derive(Default)]
+struct Pages {
+    results: Vec<Object>,
+    tools: usize,
+    bytes: usize,
+}
+
+const TOO_MUCH: UpstreamFault = UpstreamFault::NotMcp("more tools than allowed");
+
+impl Pages {
+    fn add(&mut self, result: Object, tools: usize, settings: &Settings) -> Result<(), UpstreamFault> {
+        self.tools += tools;
+        self.bytes = self.bytes.saturating_add(tool::footprint(&result));
+        self.results.push(result);
+        let fits = self.tools <= settings.tools_max && self.bytes <= settings.tools_bytes_max;
+        if fits { Ok(()) } else { Err(TOO_MUCH) }
+    }
+
+    /// Each tool beside its siblings.
+    fn tools(&self, server: &Server, settings: &Settings) -> Result<Tools, UpstreamFault> {
+        let pages: Vec<_> = self.results.iter().filter_map(|result| read_tools(result).ok()).collect();
+        let listed = || pages.iter().flat_map(|page| &page.elements);
+        let workshop = Workshop::new(&server.config, listed().map(|tool| tool.name));
+        let mut tools = Tools::default();
+        for tool in listed() {
+            tools.put(Arc::new(workshop.tool(tool)), settings).map_err(|_| TOO_MUCH)?;
+        }
+        Ok(tools)
+    }
+}
+
+/// Judging many tools takes a while: not on a thread that serves.
+async fn make(gateway: &Arc<Gateway>, server: &Arc<Server>, pages: Pages) -> Result<Tools, Stop> {
+    let (gateway, server) = (gateway.clone(), server.clone());
+    let work = tokio::task::spawn_blocking(move || pages.tools(&server, &gateway.settings));
+    let made = work.await.unwrap_or(Err(UpstreamFault::NotMcp("tools that cannot be judged")));
+    made.map_err(Stop::from)
 }

@@ -32,16 +32,6 @@ async fn tools_are_filtered_private_and_otherwise_untouched() {
 }
 
 #[tokio::test]
-async fn classes_come_from_the_configuration() {
-    let rig = Rig::modern(r#"{"version":"1","default":"deny","classes":{"Read":{}}}"#).await;
-    let list = rig.client.ask("tools/list", "", "").await;
-    assert_eq!(names(&list.json(), "tools", "name"), ["echo"]);
-    assert_eq!(rig.client.call("echo", r#"{"text":"x"}"#).await.at("result|isError"), "false");
-    let unknown = rig.client.call("late", "{}").await;
-    assert_eq!(unknown.at("result|_meta|portcullis/decision|rule"), "(class unknown)");
-}
-
-#[tokio::test]
 async fn resources_templates_and_prompts_are_filtered() {
     let policy = r#"{"version":"1","default":"deny","resources":{"allow":["doc://open/*"]},"prompts":{"allow":["greet"]}}"#;
     let rig = Rig::modern(policy).await;

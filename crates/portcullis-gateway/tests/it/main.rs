@@ -12,6 +12,7 @@ mod fake_server;
 mod rig;
 
 mod calls;
+mod classes;
 mod doors;
 mod faults;
 mod hostile;

@@ -33,7 +33,7 @@ pub struct Exported {
 }
 
 /// The columns of the table.
-const COLUMNS: [&str; 27] = [
+const COLUMNS: [&str; 28] = [
     "seq",
     "time",
     "kind",
@@ -45,6 +45,7 @@ const COLUMNS: [&str; 27] = [
     "tool",
     "resource",
     "class",
+    "class_source",
     "policy",
     "policy_version",
     "policy_hash",

@@ -153,6 +153,7 @@ fn decision_body(decision: &Decision<'_>) -> Result<Body, LogFault> {
     body.name("tool", decision.tool);
     body.sentence("resource", decision.resource.map(without_secrets).as_deref());
     body.name("class", decision.class.map(|class| class.as_str()));
+    body.name("class_source", decision.class_is_override.then_some("override"));
     body.policy(decision.policy);
     body.name("outcome", Some(decision.verdict.as_str()));
     body.sentence("rule", decision.rule);

@@ -141,6 +141,8 @@ pub struct Decision<'a> {
     pub resource: Option<&'a str>,
     /// The tool's class, if it is known.
     pub class: Option<RiskClass>,
+    /// An administrator set the class.
+    pub class_is_override: bool,
     /// The policy that decided.
     pub policy: Option<PolicyName<'a>>,
     /// What was decided.
@@ -263,6 +265,7 @@ pub enum Action {
     ToolPinned,
     ToolChanged,
     ToolAccepted,
+    ToolRestored,
     CredentialSealed,
     ClockStepped,
 }
@@ -287,6 +290,7 @@ impl Action {
             Action::ToolPinned => "tool_pinned",
             Action::ToolChanged => "tool_changed",
             Action::ToolAccepted => "tool_accepted",
+            Action::ToolRestored => "tool_restored",
             Action::CredentialSealed => "credential_sealed",
             Action::ClockStepped => "clock_stepped",
         }

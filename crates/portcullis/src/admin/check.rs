@@ -11,7 +11,6 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use portcullis_gateway::ServerSpec;
 use portcullis_json::{Object, Value};
-use portcullis_policy::Class;
 
 use crate::agent::last_message;
 use crate::{playground, quick_start};
@@ -46,14 +45,10 @@ async fn converse(spec: &ServerSpec) -> Result<Value, String> {
         conversation.open_session().await?;
     }
     let tools = conversation.tools().await?;
-    let described = |name: &String| {
-        let class = spec.classes.get(name).map_or(Value::Null, |class: &Class| class.name().into());
-        Value::from(Object::new().with("name", name.as_str()).with("class", class))
-    };
     let answer = Object::new()
         .with("name", spec.name.as_str())
         .with("era", conversation.revision.as_str())
-        .with("tools", tools.iter().map(described).collect::<Vec<_>>());
+        .with("tools", super::tools::described(&spec.name, &spec.classes, &tools));
     Ok(answer.into())
 }
 
@@ -96,16 +91,16 @@ impl<'a> Conversation<'a> {
         self.send("notifications/initialized", body.to_owned()).await.map(|_| ())
     }
 
-    async fn tools(&mut self) -> Result<Vec<String>, String> {
-        let (mut names, mut params) = (Vec::new(), String::new());
+    async fn tools(&mut self) -> Result<Vec<Value>, String> {
+        let (mut found, mut params) = (Vec::new(), String::new());
         for _ in 0..PAGES_MAX {
             let answer = self.ask("tools/list", &params).await?;
             let result = answer.get("result").ok_or_else(|| self.strange(&answer))?;
             let tools = result.get("tools").and_then(Value::as_array).unwrap_or_default();
-            names.extend(tools.iter().filter_map(|tool| tool.get("name")?.as_str().map(str::to_owned)));
+            found.extend(tools.iter().cloned());
             match result.get("nextCursor") {
                 Some(cursor @ Value::String(_)) => params = format!(r#""cursor":{cursor},"#),
-                _ => return Ok(names),
+                _ => return Ok(found),
             }
         }
         Err(format!("server `{}` has more than {PAGES_MAX} pages of tools", self.spec.name))

@@ -9,6 +9,7 @@ mod grants;
 mod policies;
 mod reach;
 mod servers;
+mod tools;
 
 use jiff::Timestamp;
 use portcullis_gateway::ServerSpec;

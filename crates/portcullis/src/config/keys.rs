@@ -49,7 +49,11 @@ pub(crate) const SERVER: &[Key] = &[
         "table",
         "What is sent along with every request; values may be `env:NAME` or `file:PATH`.",
     ),
-    key("classes", "table", "The class of tools, set by hand: `{ delete_note = \"Destructive\" }`."),
+    key(
+        "classes",
+        "table",
+        "Classes of tools that override what the catalogue's rules say: `{ delete_note = \"Destructive\" }`.",
+    ),
     key("era", "`\"auto\"`, `\"legacy\"` or `\"modern\"`", "How to talk to it. Default: `\"auto\"`, ask it."),
     key(
         "answer_timeout_ms",

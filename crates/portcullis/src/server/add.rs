@@ -21,7 +21,7 @@ pub(crate) struct Add {
     /// sealed; others on this machine may see it on the command line, so prefer the first two.
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = pair)]
     headers: Vec<(String, String)>,
-    /// The class of a tool: `delete_note=Destructive`.
+    /// The class of a tool, over what the catalogue's rules say: `delete_note=Destructive`.
     #[arg(long = "class", value_name = "TOOL=CLASS", value_parser = pair)]
     classes: Vec<(String, String)>,
     #[command(flatten)]

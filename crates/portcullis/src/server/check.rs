@@ -29,8 +29,8 @@ fn shown(answer: &Value) -> Vec<String> {
     let tools = list(answer, "tools");
     let (name, era) = (field(answer, "name"), field(answer, "era"));
     let mut lines = vec![format!("server `{name}` answers in revision {era} and has {} tools", tools.len())];
-    let rows: Vec<Vec<String>> =
-        tools.iter().map(|tool| vec![field(tool, "name"), field(tool, "class")]).collect();
-    lines.extend(table(&["TOOL", "CLASS"], &rows));
+    let row = |tool: &Value| vec![field(tool, "name"), field(tool, "class"), field(tool, "class_source")];
+    let rows: Vec<Vec<String>> = tools.iter().map(row).collect();
+    lines.extend(table(&["TOOL", "CLASS", "SAYS"], &rows));
     lines
 }

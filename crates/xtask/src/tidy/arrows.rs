@@ -25,7 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ),
     ("pharo-interop", &[]),
     ("portcullis-testkit", &[]),
-    ("xtask", &[]),
+    ("xtask", &["portcullis-catalogue"]),
 ];
 
 /// What any crate's tests may use besides the crates above it.
