@@ -79,6 +79,16 @@ pub enum HeaderValue {
     BearerVariable(String),
 }
 
+impl HeaderValue {
+    /// The value, where it stands in the file.
+    pub fn written(&self) -> Option<&Hidden> {
+        match self {
+            HeaderValue::Written(value) => Some(value),
+            HeaderValue::Variable(_) | HeaderValue::BearerVariable(_) => None,
+        }
+    }
+}
+
 /// What is spoken at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Transport {

@@ -14,6 +14,7 @@ use crate::protect::Protect;
 use crate::reference::ConfigCommand;
 use crate::serve::Serve;
 use crate::server::ServerCommand;
+use crate::stack::Stack;
 use crate::up::Up;
 
 /// The open, self-hosted policy gateway for MCP.
@@ -43,6 +44,9 @@ enum Command {
     /// what would change, keeps a backup, and lets each client start `portcullis wrap` in front of its servers.
     #[command(after_long_help = exit::TABLE)]
     Protect(Protect),
+    /// Everything that the agents on this machine can call, and what is dangerous together.
+    #[command(after_long_help = exit::TABLE)]
+    Stack(Stack),
     /// Add, list, show, check and remove servers.
     #[command(subcommand, arg_required_else_help = true)]
     Server(ServerCommand),
@@ -67,6 +71,7 @@ impl Cli {
             Command::Serve(command) => command.run(output),
             Command::Demo(command) => command.run(output),
             Command::Protect(command) => command.run(output),
+            Command::Stack(command) => command.run(output),
             Command::Server(command) => command.run(output),
             Command::Grant(command) => command.run(output),
             Command::Policy(command) => command.run(output),

@@ -19,6 +19,7 @@ mod reached;
 mod reference;
 mod serve;
 mod server;
+mod stack;
 mod telemetry;
 mod up;
 

@@ -6,6 +6,8 @@
 
 mod show;
 
+pub(crate) use show::way;
+
 use std::io::{self, BufRead as _, IsTerminal as _};
 use std::path::PathBuf;
 
