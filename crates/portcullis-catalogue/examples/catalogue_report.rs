@@ -5,9 +5,7 @@ use std::process::ExitCode;
 
 use portcullis_catalogue::index::import::tools_list;
 use portcullis_catalogue::record::{Provenance, ServerFacts, ServerRecord};
-use portcullis_catalogue::render::{
-    Paint, html_report, sarif, server_json, server_markdown, server_terminal,
-};
+use portcullis_catalogue::render::{View, html_report, sarif, server_json, server_markdown, server_terminal};
 use portcullis_json::pretty;
 
 fn main() -> ExitCode {
@@ -41,7 +39,7 @@ fn render(format: &str, record: ServerRecord) -> String {
         "html" => html_report(&[record], "by an example"),
         "markdown" => server_markdown(&record),
         "json" => pretty(&server_json(&record)),
-        "sarif" => pretty(&sarif(&[record], "0")),
-        _ => server_terminal(&record, Paint::Ansi),
+        "sarif" => pretty(&sarif(&[record], "0", None)),
+        _ => server_terminal(&record, View::PLAIN),
     }
 }

@@ -4,6 +4,7 @@
 //! network and starts no process: whoever calls it brings the definitions.
 
 pub mod attacks;
+pub mod baseline;
 mod classify;
 pub mod combine;
 mod definition;

@@ -2,7 +2,7 @@
 //!
 //! The sentence beside a policy is made from the same row; a test replays each sentence as calls.
 
-use portcullis_json::{Object, Value, pretty};
+use portcullis_json::{Object, Value, compact, pretty};
 
 use crate::Class;
 use crate::definition::ToolDefinition;
@@ -84,6 +84,29 @@ impl Recommendation {
     /// The document as people paste it.
     pub fn text(&self) -> String {
         inert_json(&pretty(&self.policy))
+    }
+
+    /// The same document with one line for each tool, for terminals.
+    pub fn short_text(&self) -> String {
+        let mut lines = Vec::new();
+        for member in self.policy.as_object().into_iter().flatten() {
+            let key = Value::from(member.key.as_str());
+            match member.value.as_object() {
+                Some(entries) => {
+                    let entries = entries.iter().map(|entry| {
+                        format!(
+                            "    {}: {}",
+                            compact(&Value::from(entry.key.as_str())),
+                            compact(&entry.value)
+                        )
+                    });
+                    let entries = entries.collect::<Vec<_>>().join(",\n");
+                    lines.push(format!("  {}: {{\n{entries}\n  }}", compact(&key)));
+                }
+                None => lines.push(format!("  {}: {}", compact(&key), compact(&member.value))),
+            }
+        }
+        inert_json(&format!("{{\n{}\n}}", lines.join(",\n")))
     }
 }
 

@@ -65,7 +65,7 @@ impl Agent {
 }
 
 /// The one message, or the last one of a stream.
-pub(crate) fn last_message(bytes: &[u8]) -> Result<Value, String> {
+fn last_message(bytes: &[u8]) -> Result<Value, String> {
     if let Ok(value) = parse(bytes, &Limits::message()) {
         return Ok(value);
     }

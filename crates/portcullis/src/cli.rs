@@ -12,6 +12,7 @@ use crate::output::Output;
 use crate::policy::PolicyCommand;
 use crate::protect::Protect;
 use crate::reference::ConfigCommand;
+use crate::scan::Scan;
 use crate::serve::Serve;
 use crate::server::ServerCommand;
 use crate::stack::Stack;
@@ -47,6 +48,9 @@ enum Command {
     /// Everything that the agents on this machine can call, and what is dangerous together.
     #[command(after_long_help = exit::TABLE)]
     Stack(Stack),
+    /// Say what a server's tools can do, how risky that is, and which policy to use.
+    #[command(after_long_help = exit::TABLE)]
+    Scan(Box<Scan>),
     /// Add, list, show, check and remove servers.
     #[command(subcommand, arg_required_else_help = true)]
     Server(ServerCommand),
@@ -72,6 +76,7 @@ impl Cli {
             Command::Demo(command) => command.run(output),
             Command::Protect(command) => command.run(output),
             Command::Stack(command) => command.run(output),
+            Command::Scan(command) => command.run(output),
             Command::Server(command) => command.run(output),
             Command::Grant(command) => command.run(output),
             Command::Policy(command) => command.run(output),

@@ -17,9 +17,9 @@ Exit codes:
   0  done, and all is well
   1  done, and the answer is no: a policy test fails, `check --strict` has warnings,
      `fmt --check` would change something, `import --strict` could not carry something over,
-     `log verify` finds the log changed
+     `log verify` finds the log changed, `scan` finds what `--fail-on` or `--baseline` forbids
   2  not done: a file cannot be read, a policy or a configuration is invalid, the gateway cannot
-     start or cannot be reached, the command line is wrong";
+     start, it or a server cannot be reached, the command line is wrong";
 
 impl From<Code> for std::process::ExitCode {
     fn from(code: Code) -> std::process::ExitCode {

@@ -67,3 +67,8 @@ pub(crate) fn create(path: &Path, text: &str) -> Result<(), String> {
         _ => format!("cannot write `{}`: {}", path.display(), reason(&error)),
     })
 }
+
+/// Writes a file, whether it is there or not; one that is there is replaced in one step.
+pub(crate) fn put(path: &Path, text: &str) -> Result<(), String> {
+    if path.exists() { replace(path, text) } else { create(path, text) }
+}

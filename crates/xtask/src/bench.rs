@@ -28,21 +28,24 @@ enum Subject {
     Policy,
     /// Reading JSON: `portcullis-json`
     Json,
+    /// The Pharo server against the bare image side, held to its budgets: `pharo-interop`
+    Pharo,
 }
 
 /// Runs the benchmarks of one crate; for policies also counts instructions.
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match arguments.subject {
-        Subject::Json => run_benches("portcullis-json"),
+        Subject::Json => run_benches("portcullis-json", &[]),
+        Subject::Pharo => run_benches("pharo-interop", &["--", "--check"]),
         Subject::Policy => {
-            run_benches("portcullis-policy")?;
+            run_benches("portcullis-policy", &[])?;
             print_instructions_per_decision()
         }
     }
 }
 
-fn run_benches(package: &str) -> Result<()> {
-    process::run(&mut process::cargo(&["bench", "--package", package]))
+fn run_benches(package: &str, more: &[&str]) -> Result<()> {
+    process::run(process::cargo(&["bench", "--package", package]).args(more))
 }
 
 fn print_instructions_per_decision() -> Result<()> {

@@ -50,6 +50,21 @@ pub enum FindingKind {
 }
 
 impl FindingKind {
+    /// All of them.
+    pub const ALL: [FindingKind; 11] = [
+        FindingKind::HiddenCharacters,
+        FindingKind::OddName,
+        FindingKind::Instructions,
+        FindingKind::OtherTools,
+        FindingKind::SecretPlace,
+        FindingKind::RemoteReference,
+        FindingKind::RecursiveSchema,
+        FindingKind::TooLarge,
+        FindingKind::LoadedDefault,
+        FindingKind::AnnotationMismatch,
+        FindingKind::ActiveMarkup,
+    ];
+
     /// The word for it, as reports write it.
     pub fn name(self) -> &'static str {
         match self {

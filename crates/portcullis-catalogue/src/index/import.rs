@@ -54,18 +54,25 @@ fn limits() -> Limits {
 
 /// A saved `tools/list` answer: the result, the whole JSON-RPC message, or the bare array.
 pub fn tools_list(text: &str) -> Result<(Vec<ToolDefinition>, Vec<Skipped>), Skipped> {
-    let value =
-        parse(text.as_bytes(), &limits()).map_err(|fault| Skipped::new("file", &fault.to_string()))?;
+    tools_of(&read(text)?)
+}
+
+pub(super) fn read(text: &str) -> Result<Value, Skipped> {
+    parse(text.as_bytes(), &limits()).map_err(|fault| Skipped::new("file", &fault.to_string()))
+}
+
+pub(super) fn tools_of(value: &Value) -> Result<(Vec<ToolDefinition>, Vec<Skipped>), Skipped> {
     let tools = value
         .get("tools")
         .or_else(|| value.get("result").and_then(|result| result.get("tools")))
-        .unwrap_or(&value)
+        .unwrap_or(value)
         .as_array()
         .ok_or_else(|| Skipped::new("file", "no `tools` array: give the answer of `tools/list`"))?;
     Ok(definitions(tools))
 }
 
-fn definitions(tools: &[Value]) -> (Vec<ToolDefinition>, Vec<Skipped>) {
+/// The elements of a `tools/list` answer; what is no definition is left out and reported.
+pub fn definitions(tools: &[Value]) -> (Vec<ToolDefinition>, Vec<Skipped>) {
     let mut found = Vec::new();
     let mut skipped = Vec::new();
     for (index, tool) in tools.iter().enumerate() {

@@ -10,6 +10,7 @@ mod fault;
 mod history;
 pub mod import;
 mod prepare;
+mod saved;
 mod schema;
 mod search;
 mod write;
@@ -17,6 +18,7 @@ mod write;
 pub use fault::{IndexFault, Skipped};
 pub use history::{Change, ChangeKind};
 pub use import::{Listing, RegistryPage, ServerEntry};
+pub use saved::{Saved, saved};
 pub use search::{Counts, Entry, HITS_MAX, Search, ServerRow};
 pub use write::ImportReport;
 

@@ -4,12 +4,15 @@
 
 mod grade;
 mod questions;
+mod risk;
 mod server;
 mod tool;
 
 pub use grade::{FORMULA, Grade, Letter, Posture, Verdict, grade_of};
 pub use questions::Question;
 pub(crate) use questions::{class_advice, class_meaning};
+pub use risk::Risk;
+pub(crate) use risk::class_rule;
 pub use server::{DANGEROUS_MAX, RELATED_MAX, ServerFacts, ServerRecord};
 pub(crate) use tool::definition_tokens;
 pub use tool::{NOT_LIVE_CAP, Override, Provenance, ToolRecord};

@@ -5,7 +5,7 @@ use portcullis_json::{Object, Value};
 use crate::findings::Finding;
 use crate::fingerprint::hex;
 use crate::recommend::Profile;
-use crate::record::{ServerRecord, ToolRecord};
+use crate::record::{Provenance, ServerRecord, ToolRecord};
 use crate::{Class, Evidence, tokens};
 
 fn number(value: f64) -> Value {
@@ -14,6 +14,33 @@ fn number(value: f64) -> Value {
 
 fn count(value: usize) -> Value {
     Value::from(i64::try_from(value).unwrap_or(i64::MAX))
+}
+
+/// How a server was scanned.
+#[derive(Clone, Debug)]
+pub struct Scan<'a> {
+    /// When, as text.
+    pub at: &'a str,
+    /// The revision of the protocol that was spoken, if it was a live one.
+    pub revision: Option<&'a str>,
+    /// Where the definitions came from.
+    pub provenance: Provenance,
+    /// The definitions, as published, so that the scan can be imported.
+    pub published: &'a [Value],
+}
+
+/// A server as it was scanned: its record, how it was seen, and the definitions themselves.
+pub fn scan_json(server: &ServerRecord, scan: &Scan<'_>) -> Value {
+    let how = Object::new()
+        .with("at", scan.at)
+        .with("revision", scan.revision.map_or(Value::Null, Value::from))
+        .with("provenance", scan.provenance.name());
+    match server_json(server) {
+        Value::Object(record) => {
+            Value::Object(record.with("scan", how).with("definitions", scan.published.to_vec()))
+        }
+        other => other,
+    }
 }
 
 /// A server.

@@ -8,9 +8,10 @@ mod json;
 mod markdown;
 mod sarif;
 mod terminal;
+mod wrap;
 
 pub use html::html_report;
-pub use json::{server_json, tool_json};
+pub use json::{Scan, scan_json, server_json, tool_json};
 pub use markdown::{server_markdown, tool_markdown};
 pub use sarif::sarif;
-pub use terminal::{Paint, server_terminal, tool_terminal};
+pub use terminal::{Paint, View, server_terminal, tool_terminal};

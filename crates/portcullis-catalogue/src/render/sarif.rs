@@ -5,29 +5,20 @@ use portcullis_json::{Object, Value};
 use crate::Level;
 use crate::findings::FindingKind;
 use crate::inert::{inert, inert_short};
-use crate::record::{ServerRecord, ToolRecord};
+use crate::record::{Risk, ServerRecord, class_meaning, class_rule};
 
-const KINDS: [FindingKind; 11] = [
-    FindingKind::HiddenCharacters,
-    FindingKind::OddName,
-    FindingKind::Instructions,
-    FindingKind::OtherTools,
-    FindingKind::SecretPlace,
-    FindingKind::RemoteReference,
-    FindingKind::RecursiveSchema,
-    FindingKind::TooLarge,
-    FindingKind::LoadedDefault,
-    FindingKind::AnnotationMismatch,
-    FindingKind::ActiveMarkup,
-];
-
-/// A log with one run. Tools have no file: the place is a logical location.
-pub fn sarif(servers: &[ServerRecord], version: &str) -> Value {
+/// A log with one run. A tool is a logical location; `file` is the file that the definitions stand in, if there
+/// is one.
+pub fn sarif(servers: &[ServerRecord], version: &str, file: Option<&str>) -> Value {
+    let rules = rules();
     let results: Vec<Value> = servers
         .iter()
-        .flat_map(|server| server.tools.iter().flat_map(move |tool| results(server, tool)))
+        .flat_map(|server| {
+            server.risks().iter().map(|risk| result(server, risk, &rules, file)).collect::<Vec<_>>()
+        })
         .collect();
-    let driver = Object::new().with("name", "portcullis").with("version", version).with("rules", rules());
+    let rules: Vec<Value> = rules.iter().map(|(id, text)| rule(id, text)).collect();
+    let driver = Object::new().with("name", "portcullis").with("version", version).with("rules", rules);
     let run = Object::new()
         .with("tool", Object::new().with("driver", driver))
         .with("columnKind", "unicodeCodePoints")
@@ -39,13 +30,10 @@ pub fn sarif(servers: &[ServerRecord], version: &str) -> Value {
     Value::Object(log)
 }
 
-fn rules() -> Vec<Value> {
-    let mut rules: Vec<Value> = crate::Class::ALL
-        .into_iter()
-        .skip(1)
-        .map(|class| rule(&class_rule(class), crate::record::class_meaning(class)))
-        .collect();
-    rules.extend(KINDS.iter().map(|kind| rule(kind.name(), kind.meaning())));
+fn rules() -> Vec<(String, &'static str)> {
+    let classes = crate::Class::ALL.into_iter().skip(1);
+    let mut rules: Vec<_> = classes.map(|class| (class_rule(class), class_meaning(class))).collect();
+    rules.extend(FindingKind::ALL.iter().map(|kind| (kind.name().to_owned(), kind.meaning())));
     rules
 }
 
@@ -54,47 +42,61 @@ fn rule(id: &str, text: &str) -> Value {
     Value::Object(Object::new().with("id", id).with("shortDescription", description))
 }
 
-fn class_rule(class: crate::Class) -> String {
-    format!("class-{}", class.name().to_lowercase())
-}
-
-fn results(server: &ServerRecord, tool: &ToolRecord) -> Vec<Value> {
-    let mut results = Vec::new();
-    if tool.class() != crate::Class::Read {
-        let text = inert(&tool.computed.rationale);
-        results.push(result(server, tool, &class_rule(tool.class()), tool.level(), &text, ""));
-    }
-    for finding in &tool.findings {
-        let text = inert(&finding.says);
-        let place = finding.spot.place.as_str();
-        results.push(result(server, tool, finding.kind.name(), finding.level, &text, place));
-    }
-    results
-}
-
-fn result(
-    server: &ServerRecord,
-    tool: &ToolRecord,
-    rule: &str,
-    level: Level,
-    text: &str,
-    place: &str,
-) -> Value {
-    let level = match level {
+fn result(server: &ServerRecord, risk: &Risk<'_>, rules: &[(String, &str)], file: Option<&str>) -> Value {
+    let level = match risk.level {
         Level::Critical | Level::High => "error",
         Level::Medium => "warning",
         Level::Low => "note",
     };
-    let name =
-        format!("{}/{}{}", inert_short(&server.facts.name, 100), inert_short(tool.name(), 200), inert(place));
-    let logical = Object::new().with("fullyQualifiedName", name.as_str()).with("kind", "function");
-    let location = Object::new().with("logicalLocations", vec![Value::Object(logical)]);
-    let prints = Object::new().with("portcullis/v1", format!("{rule}:{name}"));
+    let name = format!(
+        "{}/{}{}",
+        inert_short(&server.facts.name, 100),
+        inert_short(risk.tool.name(), 200),
+        inert(risk.place)
+    );
+    let index = rules.iter().position(|(id, _)| *id == risk.rule).unwrap_or_default();
+    let prints = Object::new().with("portcullis/v1", format!("{}:{name}", risk.rule));
     let object = Object::new()
-        .with("ruleId", rule)
+        .with("ruleId", risk.rule.as_str())
+        .with("ruleIndex", i64::try_from(index).unwrap_or_default())
         .with("level", level)
-        .with("message", Object::new().with("text", text))
-        .with("locations", vec![Value::Object(location)])
+        .with(
+            "message",
+            Object::new()
+                .with("text", format!("{}: {}", inert_short(risk.tool.name(), 200), inert(risk.says))),
+        )
+        .with("locations", vec![location(&name, file)])
         .with("partialFingerprints", prints);
     Value::Object(object)
+}
+
+fn location(name: &str, file: Option<&str>) -> Value {
+    let logical = Object::new().with("fullyQualifiedName", name).with("kind", "function");
+    let location = Object::new().with("logicalLocations", vec![Value::Object(logical)]);
+    Value::Object(match file {
+        None => location,
+        Some(file) => {
+            let artifact = Object::new().with("uri", uri(file));
+            location.with("physicalLocation", Object::new().with("artifactLocation", artifact))
+        }
+    })
+}
+
+/// A path as a relative reference: everything that could mean something in a URI is escaped.
+fn uri(path: &str) -> String {
+    let plain = |byte: &u8| byte.is_ascii_alphanumeric() || b"-._~/".contains(byte);
+    path.bytes()
+        .map(|byte| if plain(&byte) { char::from(byte).to_string() } else { format!("%{byte:02X}") })
+        .collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_path_becomes_a_reference() {
+        assert_eq!(uri("a b/tools.json"), "a%20b/tools.json");
+        assert_eq!(uri("ü:#"), "%C3%BC%3A%23");
+    }
 }

@@ -2,10 +2,11 @@
 
 use std::fmt::Write as _;
 
+use super::wrap::{lines, padded, width};
 use crate::inert::{inert, inert_short};
 use crate::recommend::Profile;
 use crate::record::{ServerRecord, ToolRecord};
-use crate::{Class, Level, tokens};
+use crate::{Class, Level};
 
 /// Whether escapes for colours are written. The caller knows whether somebody looks.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,58 +42,121 @@ impl Paint {
 
 /// Widest name column.
 const NAME_COLUMN_MAX: usize = 40;
+/// A narrower column for reasons is hard to read; they go under the tool instead.
+const REASON_COLUMN_MIN: usize = 36;
+/// Where no terminal says how wide it is, lines are not broken.
+const UNBROKEN: usize = usize::MAX;
+/// More tools than this make a policy that nobody reads in a terminal.
+const POLICY_TOOLS_MAX: usize = 40;
 
-/// A server: summary, table, findings and the policy to use.
-pub fn server_terminal(server: &ServerRecord, paint: Paint) -> String {
+/// How a server is shown.
+#[derive(Clone, Copy, Debug)]
+pub struct View {
+    /// With colours or without.
+    pub paint: Paint,
+    /// Columns of the terminal, if it is one.
+    pub width: Option<usize>,
+    /// Whose policy is shown.
+    pub profile: Profile,
+}
+
+impl View {
+    /// Without colours, lines unbroken, with the recommended policy.
+    pub const PLAIN: View = View { paint: Paint::Plain, width: None, profile: Profile::Recommended };
+}
+
+/// A server: table, summary, findings and the policy to use.
+pub fn server_terminal(server: &ServerRecord, view: View) -> String {
     let mut out = String::new();
     // Writing to a string cannot fail.
-    let _ = write_server(server, paint, &mut out);
+    let _ = write_server(server, view, &mut out);
     out
 }
 
-fn write_server(server: &ServerRecord, paint: Paint, out: &mut String) -> std::fmt::Result {
-    writeln!(out, "{}", paint.bold(&inert(&server.facts.name)))?;
+fn write_server(server: &ServerRecord, view: View, out: &mut String) -> std::fmt::Result {
+    let version = server.facts.version.as_deref().map(|version| format!(" {}", inert_short(version, 40)));
+    let name = inert_short(&server.facts.name, 200);
+    writeln!(out, "{}{}\n", view.paint.bold(&name), version.unwrap_or_default())?;
+    write_table(server, view, out)?;
+    write_summary(server, out)?;
+    write_findings(server, view, out)?;
+    write_policy(server, view, out)
+}
+
+fn write_summary(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
     let total = server.tools.len();
-    writeln!(out, "{total} tools, {} of them can change or destroy something", server.mutating())?;
+    let tools = if total == 1 { "tool" } else { "tools" };
     let counts: Vec<String> = Class::ALL
         .into_iter()
         .filter(|class| server.count(*class) > 0)
         .map(|class| format!("{} {}", server.count(class), class.name()))
         .collect();
-    let from: Vec<String> =
-        server.by_provenance().iter().map(|(from, count)| format!("{count} {}", from.name())).collect();
-    writeln!(out, "{}; seen: {}", counts.join(", "), from.join(", "))?;
+    let counts = if counts.is_empty() { String::new() } else { format!(": {}", counts.join(", ")) };
+    let from: Vec<&str> = server.by_provenance().iter().map(|(from, _)| from.name()).collect();
+    writeln!(out, "\n{total} {tools} ({}){counts}", from.join(", "))?;
     let grade = server.grade.letter.map_or("-".to_owned(), |letter| format!("{letter:?}"));
     writeln!(out, "grade {grade} ({:.2}), verdict: {}", server.grade.score, server.grade.verdict.name())?;
-    writeln!(out, "about {} tokens ({})\n", server.tokens(), tokens::NOTE)?;
-    write_table(server, paint, out)?;
-    write_findings(server, paint, out)?;
-    let policy = server.policy(Profile::Recommended);
-    writeln!(out, "\n{}", paint.bold("recommended policy"))?;
-    writeln!(out, "{}\n{} {}", policy.text(), policy.effect, policy.others)
+    writeln!(out, "about {} tokens of definitions", server.tokens())
 }
 
-fn write_table(server: &ServerRecord, paint: Paint, out: &mut String) -> std::fmt::Result {
-    let width = server.tools.iter().map(|tool| inert(tool.name()).chars().count()).max().unwrap_or(4);
-    let width = width.clamp(4, NAME_COLUMN_MAX);
-    writeln!(out, "{:<width$}  {:<11}  {:<8}  {:>4}  reason", "tool", "class", "level", "conf")?;
-    for tool in &server.tools {
-        let class = paint.level(tool.level(), &format!("{:<11}", tool.class().name()));
-        let reason = tool.computed.evidence.first().map(|first| first.says.clone()).unwrap_or_default();
-        let review = if tool.computed.needs_review() { " (needs review)" } else { "" };
-        writeln!(
-            out,
-            "{:<width$}  {class}  {:<8}  {:>4.2}  {}{review}",
-            inert_short(tool.name(), NAME_COLUMN_MAX),
-            tool.level().name(),
-            tool.computed.confidence,
-            inert(&reason)
-        )?;
+fn write_policy(server: &ServerRecord, view: View, out: &mut String) -> std::fmt::Result {
+    let policy = server.policy(view.profile);
+    writeln!(out, "\n{}", view.paint.bold(&format!("policy to use ({})", view.profile.name())))?;
+    if server.tools.len() <= POLICY_TOOLS_MAX {
+        writeln!(out, "{}", policy.short_text())?;
+    }
+    let words = format!("{} {}", policy.effect, policy.others);
+    lines(&words, view.width.unwrap_or(UNBROKEN)).iter().try_for_each(|line| writeln!(out, "{line}"))
+}
+
+fn write_table(server: &ServerRecord, view: View, out: &mut String) -> std::fmt::Result {
+    if server.tools.is_empty() {
+        return writeln!(out, "no tools");
+    }
+    let names: Vec<String> =
+        server.tools.iter().map(|tool| inert_short(tool.name(), NAME_COLUMN_MAX)).collect();
+    let column = names.iter().map(|name| width(name)).max().unwrap_or_default().max(4);
+    // Two blanks between columns: name, class, level, confidence.
+    let before = column + 2 + 11 + 2 + 8 + 2 + 4 + 2;
+    let left = view.width.unwrap_or(UNBROKEN).saturating_sub(before);
+    let head = format!("{}  {:<11}  {:<8}  {:>4}", padded("tool", column), "class", "level", "conf");
+    writeln!(out, "{head}{}", if left >= REASON_COLUMN_MIN { "  reason" } else { "" })?;
+    for (tool, name) in server.tools.iter().zip(&names) {
+        let class = view.paint.level(tool.level(), &format!("{:<11}", tool.class().name()));
+        let (level, confidence) = (tool.level().name(), tool.computed.confidence);
+        write!(out, "{}  {class}  {level:<8}  {confidence:>4.2}", padded(name, column))?;
+        write_reason(&reason(tool), before, left, view, out)?;
     }
     Ok(())
 }
 
-fn write_findings(server: &ServerRecord, paint: Paint, out: &mut String) -> std::fmt::Result {
+/// What decided, in a few words.
+fn reason(tool: &ToolRecord) -> String {
+    let says = tool.computed.evidence.first().map(|first| inert(&first.says)).unwrap_or_default();
+    let review = if tool.computed.needs_review() { " (needs review)" } else { "" };
+    match &tool.set_by_hand {
+        Some(set) => format!("set by {}: {}", inert_short(&set.by, 40), inert_short(&set.reason, 200)),
+        None => format!("{says}{review}"),
+    }
+}
+
+/// In a column of its own where there is room, under the tool where there is not.
+fn write_reason(reason: &str, before: usize, left: usize, view: View, out: &mut String) -> std::fmt::Result {
+    let (indent, room) = if left >= REASON_COLUMN_MIN {
+        (before, left)
+    } else {
+        writeln!(out)?;
+        (4, view.width.unwrap_or(UNBROKEN).saturating_sub(4))
+    };
+    for (index, line) in lines(reason, room).iter().enumerate() {
+        let beside = index == 0 && left >= REASON_COLUMN_MIN;
+        let gap = if beside { "  ".to_owned() } else { " ".repeat(indent) };
+        writeln!(out, "{gap}{line}")?;
+    }
+    if reason.is_empty() && left >= REASON_COLUMN_MIN { writeln!(out) } else { Ok(()) }
+}
+
+fn write_findings(server: &ServerRecord, view: View, out: &mut String) -> std::fmt::Result {
     let found: Vec<_> = server
         .tools
         .iter()
@@ -101,17 +165,22 @@ fn write_findings(server: &ServerRecord, paint: Paint, out: &mut String) -> std:
     if found.is_empty() {
         return Ok(());
     }
-    writeln!(out, "\n{}", paint.bold("findings"))?;
+    writeln!(out, "\n{}", view.paint.bold("findings"))?;
     for (tool, finding) in found {
-        let level = paint.level(finding.level, finding.level.name());
-        writeln!(
-            out,
-            "{level} {} in {} at {}: {}",
+        let words = format!(
+            "{} in `{}` at {}: {}",
             finding.kind.name(),
             inert_short(tool.name(), 60),
-            inert(finding.spot.place.as_str()),
+            inert_short(finding.spot.place.as_str(), 120),
             inert(&finding.says)
-        )?;
+        );
+        let name = finding.level.name();
+        let room = view.width.unwrap_or(UNBROKEN).saturating_sub(name.len() + 1);
+        for (index, line) in lines(&words, room).iter().enumerate() {
+            let level =
+                if index == 0 { view.paint.level(finding.level, name) } else { " ".repeat(name.len()) };
+            writeln!(out, "{level} {line}")?;
+        }
     }
     Ok(())
 }

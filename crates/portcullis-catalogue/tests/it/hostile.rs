@@ -3,7 +3,8 @@
 use portcullis_catalogue::findings::FindingKind;
 use portcullis_catalogue::record::{Provenance, ServerFacts, ServerRecord};
 use portcullis_catalogue::render::{
-    Paint, html_report, sarif, server_json, server_markdown, server_terminal, tool_markdown, tool_terminal,
+    Paint, View, html_report, sarif, server_json, server_markdown, server_terminal, tool_markdown,
+    tool_terminal,
 };
 use portcullis_catalogue::{Class, ToolDefinition, is_hidden};
 use portcullis_json::{Object, Value, compact};
@@ -24,10 +25,10 @@ fn hostile_text_is_inert_everywhere() {
     let evil = "\u{1b}]0;x\u{7}<img src=x onerror=alert(1)>\u{202e}\u{200b}`</code>`|\n\n# heading\n[a](javascript:b)";
     let record = server(vec![ToolDefinition::named("delete_\u{202e}<b>`|x").described(evil)]);
     let terminal =
-        server_terminal(&record, Paint::Plain) + &tool_terminal(&record, &record.tools[0], Paint::Plain);
+        server_terminal(&record, View::PLAIN) + &tool_terminal(&record, &record.tools[0], Paint::Plain);
     let markdown = server_markdown(&record) + &tool_markdown(&record, &record.tools[0]);
     let html = html_report(std::slice::from_ref(&record), "now");
-    let sarif = compact(&sarif(std::slice::from_ref(&record), "0"));
+    let sarif = compact(&sarif(std::slice::from_ref(&record), "0", None));
     for text in [&terminal, &markdown, &html, &sarif] {
         assert_eq!(text.find(is_hidden), None, "{}", text.escape_unicode());
     }

@@ -1,7 +1,7 @@
 //! What holds for every definition, however odd.
 
 use portcullis_catalogue::record::{Provenance, ServerFacts, ServerRecord};
-use portcullis_catalogue::render::{Paint, html_report, server_markdown, server_terminal};
+use portcullis_catalogue::render::{View, html_report, server_markdown, server_terminal};
 use portcullis_catalogue::{
     Class, Level, Place, Siblings, ToolDefinition, classify, inert, is_hidden, severity,
 };
@@ -59,7 +59,7 @@ proptest! {
         let facts = ServerFacts { name: text.clone(), ..ServerFacts::default() };
         let server = ServerRecord::of(facts, vec![tool], Provenance::Live);
         let shown = [
-            server_terminal(&server, Paint::Plain),
+            server_terminal(&server, View::PLAIN),
             server_markdown(&server),
             html_report(std::slice::from_ref(&server), &text),
             inert(&text),

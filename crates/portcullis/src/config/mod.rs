@@ -25,6 +25,7 @@ use portcullis_state::log::SyncMode;
 pub(crate) use fault::ConfigFault;
 pub(crate) use keys::{reference, unknown_class};
 pub(crate) use read::files_named;
+pub(crate) use secret::resolve as resolve_secret;
 
 use read::{Document, Section};
 

@@ -10,5 +10,6 @@ mod policy_check;
 mod policy_commands;
 mod protect;
 mod running;
+mod scan;
 mod serve;
 mod up;

@@ -11,6 +11,7 @@ mod gateway;
 mod install;
 mod modern;
 mod pair;
+mod pharo;
 mod servers;
 
 /// What is shown of a peer, and how.

@@ -35,6 +35,22 @@ impl Server {
         server
     }
 
+    /// The Pharo server on this image, on a port that it chooses.
+    pub(crate) fn pharo(image: &str) -> Server {
+        let mut process = Command::new(built("pharo-interop-mcp"))
+            .args(["--http", "127.0.0.1:0"])
+            .env("PHARO_SIS_URL", image)
+            .stdin(Stdio::null())
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        let mut line = String::new();
+        BufReader::new(process.stderr.take().unwrap()).read_line(&mut line).unwrap();
+        let url = line.trim().strip_prefix("listening on ").unwrap().to_owned();
+        Server { process, url }
+    }
+
     /// A server of the Python SDK that speaks 2026-07-28, with its journal in `directory`.
     pub(crate) fn modern(directory: &Path) -> (Server, Journal) {
         let journal = Journal(directory.join("journal"));
@@ -50,6 +66,13 @@ impl Server {
         assert!(url.starts_with("http://"), "the server did not start");
         (Server { process, url: url.trim().to_owned() }, journal)
     }
+}
+
+/// A binary of another crate of the workspace, beside our own.
+pub(crate) fn built(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_BIN_EXE_portcullis")).with_file_name(name);
+    assert!(path.exists(), "`{name}` is not built; run `cargo build --workspace --bins`");
+    path
 }
 
 impl Drop for Server {
