@@ -145,20 +145,22 @@ fn listed(entry: &Entry, output: &mut Output) -> Result<Vec<Capability>, String>
         server: entry.name.clone(),
         tool: tool.name().to_owned(),
         class: tool.class(),
-        parameters: tool.definition.parameters.iter().map(|parameter| parameter.name.clone()).collect(),
+        parameters: tool.definition.parameters().iter().map(|parameter| parameter.name.clone()).collect(),
     };
     Ok(record.tools.iter().map(capability).collect())
 }
 
 fn target(entry: &Entry) -> Result<Target, String> {
-    let env = entry.environment.iter().map(|(name, value)| (name.clone(), Secret::new(value.reveal())));
+    let env =
+        entry.environment.iter().map(|(name, value)| (name.clone(), Secret::new(value.reveal().to_owned())));
     if let Some(argv) = entry.command_line() {
         return Ok(Target::Command(LocalCommand { argv, env: env.collect(), cwd: None }));
     }
     match &entry.way {
         Way::Remote(remote) => {
             let written = remote.headers.iter().filter_map(|(name, value)| Some((name, value.written()?)));
-            let headers = written.map(|(name, value)| (name.clone(), Secret::new(value.reveal()))).collect();
+            let headers =
+                written.map(|(name, value)| (name.clone(), Secret::new(value.reveal().to_owned()))).collect();
             Ok(Target::Url { url: remote.url.clone(), headers })
         }
         _ => Err("how to reach it is not known here".to_owned()),

@@ -12,4 +12,5 @@ mod protect;
 mod running;
 mod scan;
 mod serve;
+mod stack;
 mod up;
