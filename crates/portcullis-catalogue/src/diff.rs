@@ -4,7 +4,7 @@ use portcullis_json::{Value, compact};
 
 use crate::classify::{Siblings, classify};
 use crate::definition::ToolDefinition;
-use crate::fingerprint::{Drift, Part, drift, pins};
+use crate::fingerprint::{Drift, Fingerprint, Part, drift, pins};
 use crate::{Class, severity};
 
 /// One part before and after, as text. `None` where the part was not there.
@@ -79,17 +79,27 @@ fn difference(drift: Drift, old: &Side<'_>, new: &Side<'_>) -> Difference {
     };
     let old_tool = before.and_then(|name| old.tool(name));
     let new_tool = after.and_then(|name| new.tool(name));
-    let parts = changed.iter().map(|part| PartChange {
-        part: *part,
-        before: old_tool.and_then(|tool| text_of(tool, *part)),
-        after: new_tool.and_then(|tool| text_of(tool, *part)),
-    });
+    let parts = changed.iter().map(|part| part_change(*part, old_tool, new_tool));
     Difference {
         parts: parts.collect(),
         class_before: before.and_then(|name| old.class(name)),
         class_after: after.and_then(|name| new.class(name)),
         drift,
     }
+}
+
+fn part_change(part: Part, before: Option<&ToolDefinition>, after: Option<&ToolDefinition>) -> PartChange {
+    PartChange {
+        part,
+        before: before.and_then(|tool| text_of(tool, part)),
+        after: after.and_then(|tool| text_of(tool, part)),
+    }
+}
+
+/// The parts in which two definitions differ, whatever their names.
+pub fn side_by_side(before: &ToolDefinition, after: &ToolDefinition) -> Vec<PartChange> {
+    let changed = Fingerprint::of(before).changed(&Fingerprint::of(after));
+    changed.into_iter().map(|part| part_change(part, Some(before), Some(after))).collect()
 }
 
 fn text_of(tool: &ToolDefinition, part: Part) -> Option<String> {

@@ -89,6 +89,19 @@ fn part_value(tool: &ToolDefinition, part: Part) -> Value {
     }
 }
 
+/// Members of a definition that may change without anybody being asked: pictures, and what the protocol
+/// keeps for programs.
+pub const NOT_PINNED: [&str; 2] = ["icons", "_meta"];
+
+/// The fingerprint of a whole definition, members that are not known here included, without [`NOT_PINNED`].
+/// A member that is `null` counts as absent.
+pub fn of_definition(definition: &Object) -> Digest {
+    let counts = |key: &str, value: &Value| !NOT_PINNED.contains(&key) && !matches!(value, Value::Null);
+    let members = definition.iter().filter(|member| counts(&member.key, &member.value));
+    let pinned = members.fold(Object::new(), |all, member| all.with(&member.key, member.value.clone()));
+    digest(&Value::Object(pinned))
+}
+
 /// A digest as lower-case hexadecimal.
 pub fn hex(digest: &[u8]) -> String {
     let digit = |nibble: u8| char::from_digit(u32::from(nibble), 16).unwrap_or('0');
@@ -206,6 +219,29 @@ mod tests {
         let one = tool("a", "x").with_schema(read(r#"{"type":"object","maxProperties":7}"#));
         let two = tool("a", "x").with_schema(read(r#"{"maxProperties":7.0,"type":"object"}"#));
         assert_eq!(Fingerprint::of(&one), Fingerprint::of(&two));
+    }
+
+    #[test]
+    fn everything_in_a_definition_counts_except_pictures_and_meta() {
+        let tool = || Object::new().with("name", "a").with("description", "x");
+        let same = [
+            tool().with("icons", "new"),
+            tool().with("_meta", Object::new()),
+            tool().with("title", Value::Null),
+            Object::new().with("description", "x").with("name", "a"),
+        ];
+        for other in same {
+            assert_eq!(of_definition(&tool()), of_definition(&other), "{other:?}");
+        }
+        let different = [
+            tool().with("name", "b"),
+            tool().with("description", "y"),
+            tool().with("annotations", Object::new()),
+            tool().with("execution", Object::new().with("taskSupport", "required")),
+        ];
+        for other in different {
+            assert_ne!(of_definition(&tool()), of_definition(&other), "{other:?}");
+        }
     }
 
     #[test]

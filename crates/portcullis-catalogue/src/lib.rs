@@ -18,6 +18,7 @@ mod level;
 pub mod recommend;
 pub mod record;
 pub mod reference;
+pub mod rename;
 pub mod render;
 pub mod tokens;
 mod words;

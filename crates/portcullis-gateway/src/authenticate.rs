@@ -25,6 +25,16 @@ pub(crate) struct Caller {
     /// The client's name for itself.
     pub(crate) client: Option<String>,
     pub(crate) now: Timestamp,
+    pub(crate) door: Door,
+}
+
+/// Which way a caller came in, and so how it is written to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Door {
+    /// A request over HTTP; streams are events.
+    Http,
+    /// A pipe of its own; everything is a line.
+    Pipe,
 }
 
 impl Caller {
@@ -101,7 +111,17 @@ pub(crate) fn authenticate(
     let policy = grant.grant().policies.get(server).ok_or(ClientFault::NotFound)?;
     let policy = live.policy(policy);
     let server = live.server(server).ok_or(ClientFault::NotFound)?.clone();
-    Ok(Caller { grant, server, policy, session: None, client: None, now })
+    Ok(Caller { grant, server, policy, session: None, client: None, now, door: Door::Http })
+}
+
+/// Who is at a pipe: whoever started us is the grant that it was started for, as long as that holds.
+pub(crate) fn implicit(live: &Live, grant: &str, server: &str, now: Timestamp) -> Result<Caller, Stop> {
+    let grant = live.grants().get(grant).filter(|grant| grant.grant().is_active(now));
+    let grant = grant.ok_or(ClientFault::Unauthenticated)?.clone();
+    let policy = grant.grant().policies.get(server).ok_or(ClientFault::NotFound)?;
+    let policy = live.policy(policy);
+    let server = live.server(server).ok_or(ClientFault::NotFound)?.clone();
+    Ok(Caller { grant, server, policy, session: None, client: None, now, door: Door::Pipe })
 }
 
 /// Exactly one header, `Bearer` and a token.

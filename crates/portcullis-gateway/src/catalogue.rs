@@ -15,13 +15,15 @@ use portcullis_json::{Object, Value};
 use portcullis_mcp::Era;
 use portcullis_mcp::headers::ParamHeaders;
 use portcullis_mcp::list::read_tools;
+use portcullis_mcp::tool::ToolDefinition;
 use portcullis_policy::Class;
 
 use crate::gateway::Gateway;
 use crate::once::Once;
+use crate::pins::{self, Sighting};
 use crate::server::Server;
 use crate::settings::{Settings, milliseconds};
-use crate::stop::Stop;
+use crate::stop::{GatewayFault, Stop};
 use crate::tool::{Tool, Tools, Workshop};
 
 /// The tools of one listing.
@@ -76,6 +78,8 @@ impl Catalogue {
         self.known.rcu(|before| {
             let mut tools = listed.clone();
             let learned = before.iter().flat_map(|before| before.tools.iter()).filter(|tool| tool.learned);
+            // What is withheld may have been accepted since: it is learned anew.
+            let learned = learned.filter(|tool| !tool.withheld);
             for tool in learned {
                 if tools.get(&tool.name).is_none() && tools.put(tool.clone(), settings).is_err() {
                     break;
@@ -89,7 +93,7 @@ impl Catalogue {
 
     /// What a client is shown: a tool that our own list did not show is learned, and one that reads
     /// otherwise than we know it makes us list again before anything is judged with it.
-    pub(crate) fn learn(&self, server: &Server, result: &Object, settings: &Settings) {
+    pub(crate) fn learn(&self, gateway: &Gateway, server: &Server, result: &Object) {
         let (Some(known), Ok(page)) = (self.known(), read_tools(result)) else {
             return;
         };
@@ -105,9 +109,9 @@ impl Catalogue {
             return;
         }
         let names = known.tools.iter().map(|tool| tool.name.as_str());
-        let workshop = Workshop::new(&server.config, names.chain(new.iter().map(|tool| tool.name)));
+        let workshop = Workshop::new(gateway, &server.config, names.chain(new.iter().map(|tool| tool.name)));
         let learned = new.into_iter().map(|tool| workshop.learned_tool(tool));
-        self.add_learned(&learned.map(Arc::new).collect::<Vec<_>>(), settings);
+        self.add_learned(&learned.map(Arc::new).collect::<Vec<_>>(), &gateway.settings);
     }
 
     fn add_learned(&self, new: &[Arc<Tool>], settings: &Settings) {
@@ -131,6 +135,48 @@ pub(crate) async fn ensure(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Resu
         Some(known) => Ok(known),
         None => listing::refresh(gateway, server).await,
     }
+}
+
+/// Lists again in the background, whatever is known.
+pub(crate) fn look_again(gateway: &Arc<Gateway>, server: &Arc<Server>) {
+    server.catalogue.mark_stale();
+    listing::renew(gateway, server);
+}
+
+/// What a client's own list shows is pinned before anybody sees it, or held back.
+pub(crate) async fn meet(gateway: &Arc<Gateway>, server: &Arc<Server>, result: &Object) -> Result<(), Stop> {
+    if is_met(gateway, server, result) {
+        return Ok(());
+    }
+    // Our own, whole list first: only that shows which tool has gone, so that a rename is told from a new tool.
+    server.catalogue.mark_stale();
+    ensure(gateway, server).await?;
+    if is_met(gateway, server, result) {
+        return Ok(());
+    }
+    let (gateway, server, result) = (gateway.clone(), server.clone(), result.clone());
+    let work = tokio::task::spawn_blocking(move || {
+        let page = read_tools(&result).map(|page| page.elements).unwrap_or_default();
+        let seen: Vec<_> = page.iter().map(|tool| Sighting::of(tool.name, tool.definition)).collect();
+        let known = server.catalogue.known();
+        let known = known.iter().flat_map(|known| known.tools.iter()).map(|tool| tool.name.as_str());
+        let present = known.chain(seen.iter().map(|seen| seen.name)).collect();
+        pins::take_in(&gateway, server.name(), &seen, &present)
+    });
+    work.await.unwrap_or(Err(GatewayFault::PinsUnavailable.into()))
+}
+
+/// Whether every tool of a page is one that is pinned, or that we know to be withheld.
+fn is_met(gateway: &Gateway, server: &Server, result: &Object) -> bool {
+    let known = server.catalogue.known();
+    let is_known = |tool: &ToolDefinition<'_>| {
+        let known = known.as_ref().and_then(|known| known.tools.get(tool.name));
+        known.is_some_and(|known| known.definition == *tool.definition)
+    };
+    let is_pinned = |tool: &ToolDefinition<'_>| {
+        pins::is_pinned(gateway, server.name(), &Sighting::of(tool.name, tool.definition))
+    };
+    read_tools(result).is_ok_and(|page| page.elements.iter().all(|tool| is_known(tool) || is_pinned(tool)))
 }
 
 /// The tool of this name; none if the server does not have it.

@@ -53,6 +53,12 @@ pub(crate) fn decide(gateway: &Gateway, mut asked: Asked, trail: &mut Trail) -> 
         About::Prompt(name) => ask(gateway, &asked.caller, Subject::Prompt(name)),
         About::Task(_) | About::Listen | About::Nothing => without_rule(&asked.caller),
     };
+    if let About::Tool(tool) = &asked.about
+        && tool.withheld
+        && !matches!(&*verdict.rule, "(hidden)" | "(no policy)")
+    {
+        return Err(changed_tool().into());
+    }
     if verdict.effect == Effect::Deny {
         return Err(refusal(&asked, &verdict).into());
     }
@@ -133,6 +139,18 @@ fn refusal(asked: &Asked, verdict: &Verdict) -> Refusal {
             Refusal::UnknownTool { name: tool.name.clone(), rule: "(hidden)" }
         }
         _ => Refusal::Denied(denial(verdict)),
+    }
+}
+
+/// INVARIANT: pinned is shown. Whatever the policy says, shadow mode included: nobody has accepted what the tool is now.
+fn changed_tool() -> Denial {
+    Denial {
+        rule: Arc::from("(tool changed)"),
+        message: "This tool's definition has changed. An administrator must look at it and accept it first."
+            .to_owned(),
+        retryable: false,
+        retry_after_s: None,
+        kind: DenialKind::Rule,
     }
 }
 

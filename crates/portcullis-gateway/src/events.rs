@@ -1,4 +1,6 @@
-//! A server's event stream, read event by event, bounded; each event is parsed before anybody relays it.
+//! What a server sends in answer to one request or in one session, read message by message, bounded.
+//!
+//! Over HTTP that is a stream of events; on a connection with messages of both sides, those that are for us.
 
 use std::collections::VecDeque;
 
@@ -8,13 +10,26 @@ use portcullis_json::Limits;
 use portcullis_mcp::sse::{Event, Reader, SseLimits};
 use portcullis_mcp::{Era, Incoming, Message, Sender};
 
+use crate::duplex::Messages;
 use crate::stop::UpstreamFault;
 
 /// Nesting of one message.
 pub(crate) const MESSAGE_DEPTH_MAX: usize = 128;
 
 /// A stream that a server writes.
-pub(crate) struct EventSource {
+pub(crate) enum EventSource {
+    Http(Box<HttpEvents>),
+    Messages(Messages),
+}
+
+/// One event: the message in it, if it has one, and what it says about the stream.
+pub(crate) struct Arrived {
+    pub(crate) event: Event,
+    pub(crate) message: Option<Message>,
+}
+
+/// The body of an answer over HTTP.
+pub(crate) struct HttpEvents {
     body: Incoming_,
     reader: Reader,
     ready: VecDeque<Event>,
@@ -25,11 +40,34 @@ pub(crate) struct EventSource {
 impl EventSource {
     pub(crate) fn new(body: Incoming_, era: Era, event_bytes_max: usize) -> EventSource {
         let limits = SseLimits { line_bytes_max: event_bytes_max + 16, event_bytes_max };
-        EventSource { body, reader: Reader::new(limits), ready: VecDeque::new(), era, event_bytes_max }
+        let (reader, ready) = (Reader::new(limits), VecDeque::new());
+        EventSource::Http(Box::new(HttpEvents { body, reader, ready, era, event_bytes_max }))
+    }
+
+    pub(crate) fn of_messages(messages: Messages) -> EventSource {
+        EventSource::Messages(messages)
     }
 
     /// The next event; none at the end of the stream. Safe to drop while waiting.
-    pub(crate) async fn next(&mut self) -> Result<Option<Event>, UpstreamFault> {
+    pub(crate) async fn next(&mut self) -> Result<Option<Arrived>, UpstreamFault> {
+        match self {
+            EventSource::Http(events) => match events.next().await? {
+                Some(event) => {
+                    let message = events.message(&event)?;
+                    Ok(Some(Arrived { event, message }))
+                }
+                None => Ok(None),
+            },
+            EventSource::Messages(messages) => {
+                let message = messages.next().await?;
+                Ok(message.map(|message| Arrived { event: Event::default(), message: Some(message) }))
+            }
+        }
+    }
+}
+
+impl HttpEvents {
+    async fn next(&mut self) -> Result<Option<Event>, UpstreamFault> {
         loop {
             if let Some(event) = self.ready.pop_front() {
                 return Ok(Some(event));
@@ -56,7 +94,7 @@ impl EventSource {
     }
 
     /// The message in an event; none in one that only keeps the stream going.
-    pub(crate) fn message(&self, event: &Event) -> Result<Option<Message>, UpstreamFault> {
+    fn message(&self, event: &Event) -> Result<Option<Message>, UpstreamFault> {
         if !event.is_message() {
             return Ok(None);
         }

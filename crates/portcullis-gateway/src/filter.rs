@@ -3,6 +3,8 @@
 //! Lists are filtered by the same `decide` as calls, results are redacted, the server's credential is taken
 //! out, what the server asks inside a result is judged, and modern results are marked private.
 
+use std::sync::Arc;
+
 use portcullis_json::{Object, Value};
 use portcullis_mcp::list::{self, ListKind};
 use portcullis_mcp::result::{self, ResultKind};
@@ -15,9 +17,25 @@ use crate::catalogue;
 use crate::decide::{allows, ask, denial};
 use crate::gateway::Gateway;
 use crate::methods::{Handling, handling};
+use crate::pins::{self, Sighting};
 use crate::question::as_object_mut;
 use crate::sessions::Call;
 use crate::stop::{Stop, UpstreamFault};
+
+/// What must be known before an answer can be cut: the pins of the tools in it.
+pub(crate) async fn prepare(
+    gateway: &Arc<Gateway>,
+    caller: &Caller,
+    call: &Call,
+    outcome: &Outcome,
+) -> Result<(), Stop> {
+    match outcome {
+        Outcome::Result(result) if call.subject == Subject::ToolList => {
+            catalogue::meet(gateway, &caller.server, result).await
+        }
+        _ => Ok(()),
+    }
+}
 
 /// The answer to `call` as its caller may see it.
 pub(crate) fn outcome(
@@ -114,7 +132,7 @@ fn filter_list(
     result: &mut Object,
 ) -> Result<(), Stop> {
     if kind == ListKind::Tools {
-        caller.server.catalogue.learn(&caller.server, result, &gateway.settings);
+        caller.server.catalogue.learn(gateway, &caller.server, result);
     }
     let filtered = list::filter(result, kind, |listed| {
         let name = listed.identity;
@@ -122,6 +140,7 @@ fn filter_list(
             ListKind::Tools => {
                 let class = caller.server.catalogue.class(name);
                 catalogue::may_show(era, listed.definition)
+                    && pins::is_pinned(gateway, caller.server.name(), &Sighting::of(name, listed.definition))
                     && allows(gateway, caller, policy::Subject::List { tool: name, class })
             }
             ListKind::Resources | ListKind::ResourceTemplates => {

@@ -3,11 +3,13 @@
 //! INVARIANT: judged is sent. Body and headers are written from the message in the permit; nothing of the
 //! client's bytes, and none of its headers except trace context, gets here.
 
+mod duplex;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
-use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode};
+use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
 use http_body_util::{BodyExt as _, Full, Limited};
 use hyper::body::Incoming;
 use portcullis_mcp::headers::{self, ParamHeaders};
@@ -15,10 +17,13 @@ use portcullis_mcp::{Era, Id, Message, Outcome, Response};
 use portcullis_state::log::Ending;
 use tokio::time::{Instant, timeout_at};
 
+use crate::duplex::Attachment;
 use crate::events::{EventSource, read_message};
 use crate::gateway::Gateway;
+use crate::own::UpstreamSession;
 use crate::record::{Outgoing, OutgoingKind, Permit, Receipt};
 use crate::server::Server;
+use crate::snapshot::Transport;
 use crate::stop::{Stop, UpstreamFault};
 
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
@@ -34,9 +39,9 @@ const SESSION_ID_BYTES_MAX: usize = 1024;
 pub(crate) struct Reply {
     pub(crate) payload: Payload,
     /// The session that it opened.
-    pub(crate) session: Option<String>,
-    /// Its status, for errors that pass.
-    pub(crate) status: StatusCode,
+    pub(crate) session: Option<UpstreamSession>,
+    /// Its status, where there is one.
+    status: Option<StatusCode>,
     /// To be finished when the answer is complete.
     pub(crate) receipt: Receipt,
 }
@@ -55,7 +60,7 @@ pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Re
     let (server, outgoing, receipt) = permit.spend();
     let deadline = Instant::now() + server.answer_timeout(&gateway.settings);
     match exchange(gateway, &server, outgoing, deadline).await {
-        Ok((payload, session, status)) => Ok(Reply { payload, session, status, receipt }),
+        Ok(Exchanged { payload, session, status }) => Ok(Reply { payload, session, status, receipt }),
         Err(fault) => {
             tracing::warn!(server = server.name(), fault = %fault.text(), "a server failed");
             if matches!(fault, UpstreamFault::NotMcp(_) | UpstreamFault::Status(_)) {
@@ -69,26 +74,57 @@ pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Re
 
 impl Reply {
     /// Notes in the log that the answer is complete.
-    pub(crate) fn close(self) -> (Payload, Option<String>) {
+    pub(crate) fn close(self) -> (Payload, Option<UpstreamSession>) {
         let ending = match &self.payload {
             Payload::Message(Response { outcome: Outcome::Error(_), .. }) => Ending::Failed,
             Payload::Message(_) | Payload::Stream(_) | Payload::Accepted => Ending::Answered,
         };
-        self.receipt.finish(ending, Some(self.status.as_u16()), None);
+        self.receipt.finish(ending, self.status.map(|status| status.as_u16()), None);
         (self.payload, self.session)
     }
 }
 
+/// What came back, whatever the way.
+struct Exchanged {
+    payload: Payload,
+    session: Option<UpstreamSession>,
+    status: Option<StatusCode>,
+}
+
+impl Exchanged {
+    fn of(payload: Payload) -> Exchanged {
+        Exchanged { payload, session: None, status: None }
+    }
+
+    fn in_session(payload: Payload, attachment: Arc<Attachment>) -> Exchanged {
+        Exchanged { session: Some(UpstreamSession::Attached(attachment)), ..Exchanged::of(payload) }
+    }
+}
+
 async fn exchange(
-    gateway: &Gateway,
-    server: &Server,
+    gateway: &Arc<Gateway>,
+    server: &Arc<Server>,
     outgoing: Outgoing,
     deadline: Instant,
-) -> Result<(Payload, Option<String>, StatusCode), UpstreamFault> {
+) -> Result<Exchanged, UpstreamFault> {
+    match (&server.config.transport, &server.pool) {
+        (Transport::Http(url), _) => over_http(gateway, server, url, outgoing, deadline).await,
+        (_, Some(pool)) => duplex::Sending { gateway, server, pool, deadline }.exchange(outgoing).await,
+        (_, None) => Err(UpstreamFault::Unreachable),
+    }
+}
+
+async fn over_http(
+    gateway: &Gateway,
+    server: &Server,
+    url: &Uri,
+    outgoing: Outgoing,
+    deadline: Instant,
+) -> Result<Exchanged, UpstreamFault> {
     let era = outgoing.place.era;
     let in_session = outgoing.place.session.is_some();
     let expected = expected_id(&outgoing.kind);
-    let request = build(server, outgoing)?;
+    let request = build(server, url, outgoing)?;
     let answered = timeout_at(deadline, gateway.upstream.request(request)).await;
     let answer = answered.map_err(|_| UpstreamFault::TimedOut)?.map_err(|error| {
         // The address of the server and the cause are for the operator alone.
@@ -117,7 +153,8 @@ async fn exchange(
         _ if head.status.is_success() => return Err(UpstreamFault::NotMcp("neither JSON nor events")),
         _ => return Err(UpstreamFault::Status(head.status.as_u16())),
     };
-    Ok((payload, session, head.status))
+    let session = session.map(UpstreamSession::Named);
+    Ok(Exchanged { payload, session, status: Some(head.status) })
 }
 
 fn expected_id(kind: &OutgoingKind) -> Option<Id> {
@@ -182,7 +219,7 @@ async fn collect(body: Incoming, bytes_max: usize, deadline: Instant) -> Result<
     }
 }
 
-fn build(server: &Server, outgoing: Outgoing) -> Result<Request<Full<Bytes>>, UpstreamFault> {
+fn build(server: &Server, url: &Uri, outgoing: Outgoing) -> Result<Request<Full<Bytes>>, UpstreamFault> {
     let unwritable = |_| UpstreamFault::NotMcp("a header that cannot be written");
     let (method, accept, body, extra) = match outgoing.kind {
         OutgoingKind::Message { message, tool } => {
@@ -207,9 +244,11 @@ fn build(server: &Server, outgoing: Outgoing) -> Result<Request<Full<Bytes>>, Up
     if method == Method::POST {
         headers.insert(CONTENT_TYPE, JSON);
     }
-    for (name, value) in
-        extra.into_iter().chain(outgoing.place.session.map(|id| (SESSION_ID.to_string(), id)))
-    {
+    let session = match outgoing.place.session {
+        Some(UpstreamSession::Named(id)) => Some((SESSION_ID.to_string(), id)),
+        _ => None,
+    };
+    for (name, value) in extra.into_iter().chain(session) {
         let name: HeaderName = name.parse().map_err(|_| UpstreamFault::NotMcp("a header name"))?;
         headers.insert(name, HeaderValue::from_str(&value).map_err(unwritable)?);
     }
@@ -217,7 +256,7 @@ fn build(server: &Server, outgoing: Outgoing) -> Result<Request<Full<Bytes>>, Up
     headers.extend(server.config.headers.iter().cloned());
     let mut request = Request::new(Full::new(Bytes::from(body)));
     *request.method_mut() = method;
-    *request.uri_mut() = server.config.url.clone();
+    *request.uri_mut() = url.clone();
     *request.headers_mut() = headers;
     Ok(request)
 }

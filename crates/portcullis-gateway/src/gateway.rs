@@ -4,6 +4,7 @@ use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use bytes::Bytes;
@@ -16,9 +17,13 @@ use jiff::Timestamp;
 use portcullis_state::DigestKey;
 use portcullis_state::grants::GrantTable;
 use portcullis_state::log::{DecisionLog, Entry, Refusals, Strangers};
+use portcullis_state::pins::Pins;
 use tokio::sync::watch;
 
+use crate::catalogue;
+use crate::duplex::Pool;
 use crate::metrics::Metrics;
+use crate::process::OutputLine;
 use crate::room::{InFlight, Streams};
 use crate::server::Server;
 use crate::sessions::Sessions;
@@ -30,12 +35,17 @@ use crate::{Ledger, Settings, Snapshot};
 /// Where the time comes from.
 pub type Clock = Arc<dyn Fn() -> Timestamp + Send + Sync>;
 
+/// How long killed programs may take to be gone, and what they wrote to be read.
+const KILLED_WAIT: Duration = Duration::from_secs(7);
+
 /// What the gateway writes to, and what it reads the time from.
 pub struct State {
     /// The decision log.
     pub log: Arc<DecisionLog>,
     /// The counters of limits.
     pub ledger: Arc<Ledger>,
+    /// The definitions of tools as they were accepted.
+    pub pins: Arc<Pins>,
     /// Digests arguments for the log.
     pub digest_key: DigestKey,
     /// The clock.
@@ -132,6 +142,18 @@ impl Gateway {
         self.replace(snapshot);
     }
 
+    /// Looks at the tools of a server again, because an administrator accepted some.
+    pub fn look_again(self: &Arc<Gateway>, server: &str) {
+        if let Some(server) = self.live().server(server) {
+            catalogue::look_again(self, server);
+        }
+    }
+
+    /// Streams look again at which tools their clients see.
+    pub(crate) fn announce_tools(&self) {
+        self.changes.send_modify(|change| *change += 1);
+    }
+
     /// The configuration in force.
     pub fn snapshot(&self) -> Arc<Snapshot> {
         self.live.load().snapshot.clone()
@@ -140,6 +162,28 @@ impl Gateway {
     /// What `/metrics` shows.
     pub fn metrics(&self) -> String {
         self.metrics.text(self)
+    }
+
+    /// What the programs of a server wrote to standard error lately; none if there is no such server.
+    pub fn output_of(&self, server: &str) -> Option<Vec<OutputLine>> {
+        self.live().server(server).map(|server| server.output.lines())
+    }
+
+    /// Ends every process of every server, and waits until they are gone or time is up. For stopping.
+    pub async fn end_processes(&self) {
+        let live = self.live();
+        let pools = live.servers.values().filter_map(|server| server.pool.as_ref());
+        let connections: Vec<_> = pools.flat_map(Pool::connections).collect();
+        connections.iter().for_each(|connection| connection.end());
+        let all_over = async {
+            for connection in &connections {
+                connection.is_over().await;
+            }
+        };
+        let patience = milliseconds(self.settings.process_stop_grace_ms) * 2 + KILLED_WAIT;
+        if tokio::time::timeout(patience, all_over).await.is_err() {
+            tracing::warn!("programs were still running when the time to end them was over");
+        }
     }
 
     /// Writes what is only in memory to the log; `serve` does so when it stops.

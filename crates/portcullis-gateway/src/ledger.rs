@@ -5,13 +5,16 @@
 //! binary opens it at start and keeps snapshots of it.
 
 use std::collections::VecDeque;
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use jiff::Timestamp;
 use portcullis_json::{Decimal, Limits, Object, Value, compact, parse};
 use portcullis_policy::{Charge, CounterKey, Counters, Limit, OverLimit, Reservation, Scope, Time, Window};
-use portcullis_state::SnapshotFault;
-use portcullis_state::log::{self, Coverage, DecisionLog, Movement, ReplayFault, Replayed};
+use portcullis_state::log::{
+    self, Coverage, DecisionLog, Joining, Movement, OpenFault, Replay, ReplayFault, Replayed,
+};
+use portcullis_state::{Snapshot, SnapshotFault};
 
 use crate::gateway::Clock;
 
@@ -22,8 +25,15 @@ const GIVE_BACK_DISTANCE_MAX: usize = 100_000;
 pub struct Ledger {
     counters: RwLock<Counters>,
     /// What was charged before is not known.
-    known_since: Option<Timestamp>,
+    known_since: Mutex<Option<Timestamp>>,
+    /// What other processes reserved lately.
+    recent: Mutex<Recent>,
+    /// Records of other processes that were taken in.
+    heard: AtomicU64,
 }
+
+/// Reservations by the number of their decision.
+type Recent = VecDeque<(u64, Reservation)>;
 
 /// The counters could not be brought back.
 #[derive(Debug, thiserror::Error)]
@@ -37,6 +47,9 @@ pub enum LedgerFault {
     /// A record names a counter in a way that this version does not know.
     #[error("record {0} of the decision log names a counter that this version cannot read")]
     Counter(u64),
+    /// The log could not be joined.
+    #[error(transparent)]
+    Open(#[from] OpenFault),
 }
 
 /// Why charges were not taken.
@@ -50,26 +63,80 @@ pub(crate) enum NotReserved {
 impl Ledger {
     /// Counters that nothing was ever charged to.
     pub fn empty() -> Ledger {
-        Ledger { counters: RwLock::default(), known_since: None }
+        Ledger::new(Counters::new(), None, Recent::new())
+    }
+
+    fn new(counters: Counters, known_since: Option<Timestamp>, recent: Recent) -> Ledger {
+        Ledger {
+            counters: RwLock::new(counters),
+            known_since: Mutex::new(known_since),
+            recent: Mutex::new(recent),
+            heard: AtomicU64::new(0),
+        }
     }
 
     /// The counters as of the last record of the log. To be called once, at start.
     pub fn from_log(log: &DecisionLog) -> Result<Ledger, LedgerFault> {
-        let (snapshot, coverage, mut replay) = log.replay()?;
-        let (counters, kept) = match &snapshot {
+        let (snapshot, coverage, replay) = log.replay()?;
+        Ledger::rebuild(snapshot.as_ref(), &coverage, Some(replay))
+    }
+
+    /// The counters of a log that several processes append to: from here on they hear of what the others
+    /// charge.
+    pub fn join(mut joining: Joining) -> Result<(Arc<Ledger>, DecisionLog), LedgerFault> {
+        let replay = joining.replay.take();
+        let ledger = Ledger::rebuild(joining.snapshot.as_ref(), &joining.coverage, replay)?;
+        let ledger = Arc::new(ledger);
+        let hearing = ledger.clone();
+        let foreign = move |record| hearing.hear(record).map_err(|fault| fault.to_string());
+        Ok((ledger, joining.join(Box::new(foreign))?))
+    }
+
+    fn rebuild(
+        snapshot: Option<&Snapshot>,
+        coverage: &Coverage,
+        replay: Option<Replay>,
+    ) -> Result<Ledger, LedgerFault> {
+        let (mut counters, kept) = match snapshot {
             Some(snapshot) => restore(&snapshot.payload).ok_or(LedgerFault::Snapshot)?,
             None => (Counters::new(), None),
         };
-        let mut rebuilt = Rebuild { counters, recent: VecDeque::new() };
-        for record in replay.by_ref() {
-            rebuilt.take(record?)?;
+        let mut recent = Recent::new();
+        let mut damaged = None;
+        if let Some(mut replay) = replay {
+            let mut rebuilt = Rebuild { counters: &mut counters, recent: &mut recent };
+            for record in replay.by_ref() {
+                rebuilt.take(record?)?;
+            }
+            damaged = replay.damaged();
         }
         let covered = match coverage {
-            Coverage::Since { time, .. } => Some(time),
+            Coverage::Since { time, .. } => Some(*time),
             Coverage::Complete => None,
         };
-        let known_since = covered.max(kept).max(replay.damaged());
-        Ok(Ledger { counters: RwLock::new(rebuilt.counters), known_since })
+        Ok(Ledger::new(counters, covered.max(kept).max(damaged), recent))
+    }
+
+    /// Takes in what another process charged or gave back.
+    fn hear(&self, record: Replayed) -> Result<(), LedgerFault> {
+        if record.movement == Movement::Forgotten {
+            let mut since = self.known_since.lock().unwrap_or_else(PoisonError::into_inner);
+            *since = since.max(Some(record.time));
+        }
+        let mut recent = self.recent.lock().unwrap_or_else(PoisonError::into_inner);
+        Rebuild { counters: &mut self.write(), recent: &mut recent }.take(record)?;
+        self.heard.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    /// How often other processes charged something: a reservation from before the last time is looked at
+    /// again.
+    pub(crate) fn heard(&self) -> u64 {
+        self.heard.load(Ordering::SeqCst)
+    }
+
+    fn known_since(&self) -> Option<Timestamp> {
+        *self.known_since.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Keeps the counters as of now beside the log.
@@ -77,16 +144,16 @@ impl Ledger {
     /// A call that is just between its reservation and its record counts twice after a restart: never too
     /// little.
     pub fn save(&self, log: &DecisionLog) -> Result<(), SnapshotFault> {
-        let (position, payload) = {
-            let counters = self.read();
-            (log.position(), self.payload(&counters))
-        };
+        // In this order: what is charged up to there is counted by then. And never the other way round,
+        // because whoever appends may look at the counters.
+        let position = log.position();
+        let payload = self.payload(&self.read());
         log.write_snapshot(position, compact(&payload).as_bytes())
     }
 
     /// What is not known stays unknown after the next start.
     fn payload(&self, counters: &Counters) -> Value {
-        let since = self.known_since.map_or(Value::Null, |since| since.as_microsecond().into());
+        let since = self.known_since().map_or(Value::Null, |since| since.as_microsecond().into());
         Object::new().with("known_since", since).with("counters", counters.snapshot()).into()
     }
 
@@ -107,7 +174,7 @@ impl Ledger {
 
     /// The first charge whose window reaches back to before anything is known.
     fn unknown<'a>(&self, charges: &'a [Charge], now: Timestamp) -> Option<&'a Charge> {
-        let since = self.known_since?;
+        let since = self.known_since()?;
         charges.iter().find(|charge| {
             let seconds = i64::try_from(window_seconds(&charge.limit.window)).unwrap_or(i64::MAX);
             now.as_second().saturating_sub(seconds) <= since.as_second()
@@ -198,13 +265,13 @@ fn restore(payload: &[u8]) -> Option<(Counters, Option<Timestamp>)> {
 }
 
 /// Counters while the log is read.
-struct Rebuild {
-    counters: Counters,
-    /// What was reserved lately, by the decision's number.
-    recent: VecDeque<(u64, Reservation)>,
+struct Rebuild<'a> {
+    counters: &'a mut Counters,
+    /// What was reserved lately.
+    recent: &'a mut Recent,
 }
 
-impl Rebuild {
+impl Rebuild<'_> {
     fn take(&mut self, record: Replayed) -> Result<(), LedgerFault> {
         match record.movement {
             Movement::Charged if record.charges.is_empty() => {}
@@ -225,7 +292,7 @@ impl Rebuild {
                     self.counters.give_back(reservation);
                 }
             }
-            Movement::GivenBack { .. } => {}
+            Movement::GivenBack { .. } | Movement::Forgotten => {}
         }
         Ok(())
     }

@@ -7,6 +7,7 @@
 
 mod listener;
 mod pipeline;
+mod stdio_front;
 
 // The stages, in their order.
 mod approval;
@@ -25,13 +26,18 @@ mod respond;
 // What they share.
 mod body;
 mod catalogue;
+mod duplex;
 mod events;
 mod gateway;
 mod ledger;
+mod lines;
+mod listed;
 mod metrics;
 mod once;
 mod own;
+mod pins;
 mod probe;
+mod process;
 mod room;
 mod scrub;
 mod server;
@@ -42,9 +48,14 @@ mod stall;
 mod stop;
 mod tasks;
 mod tool;
+mod transport;
 
 pub use gateway::{Clock, Gateway, State};
 pub use ledger::{Ledger, LedgerFault};
+pub use listed::ListedTool;
 pub use listener::serve;
+pub use process::OutputLine;
 pub use settings::{Settings, UPSTREAM_ANSWER_TIMEOUT_MS_CAP};
 pub use snapshot::{ActivePolicy, EraSetting, SERVERS_MAX, ServerSpec, Snapshot, SnapshotFault};
+pub use stdio_front::{PipeClient, PipeEnd, serve_pipe};
+pub use transport::{CommandSpec, EnvSpec, INHERITED_ENV, ProcessMode, TransportSpec};

@@ -5,7 +5,7 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use portcullis_policy::{Reservation, Verdict};
+use portcullis_policy::{Charge, Reservation, Verdict};
 
 use crate::approval::Approved;
 use crate::decide::denial;
@@ -20,38 +20,72 @@ pub(crate) struct Admitted {
     server: Arc<Server>,
     outgoing: Outgoing,
     verdict: Verdict,
-    reservation: Reservation,
+    reserved: Reserved,
 }
 
 impl Admitted {
-    /// When it was admitted: what it charges counts from here, now and when the log is replayed.
-    pub(crate) fn at(&self) -> Timestamp {
-        self.reservation.at().timestamp()
-    }
-
     /// For `record` alone.
-    pub(crate) fn into_parts(self) -> (Arc<Server>, Outgoing, Verdict, Reservation) {
-        (self.server, self.outgoing, self.verdict, self.reservation)
+    pub(crate) fn into_parts(self) -> (Arc<Server>, Outgoing, Verdict, Reserved) {
+        (self.server, self.outgoing, self.verdict, self.reserved)
     }
+}
+
+/// What was reserved for a call.
+pub(crate) struct Reserved {
+    reservation: Option<Reservation>,
+    shadow: bool,
+    /// What the ledger had heard of other processes by then.
+    heard: u64,
 }
 
 /// Reserves.
 pub(crate) fn admit(gateway: &Gateway, approved: Approved) -> Result<Admitted, Stop> {
     let (asked, verdict) = approved.into_parts();
-    let charges = &verdict.obligations.charges;
-    let (ledger, clock) = (&gateway.state.ledger, &gateway.state.clock);
     let shadow = asked.caller.policy.as_ref().is_some_and(|active| active.policy.is_shadow());
-    let reservation = if shadow {
-        ledger.record(charges, clock)
-    } else {
-        ledger.reserve(charges, clock).map_err(|refused| match refused {
-            NotReserved::Unknown(rule) => not_known(rule),
-            NotReserved::Over(over) => denial(&Verdict::over_limit(charges, &over)),
-        })?
-    };
+    let reserved = Reserved::take(gateway, &verdict.obligations.charges, shadow)?;
     let server = asked.caller.server.clone();
     let outgoing = Outgoing { kind: asked.kind, place: asked.place, trace: asked.trace };
-    Ok(Admitted { server, outgoing, verdict, reservation })
+    Ok(Admitted { server, outgoing, verdict, reserved })
+}
+
+impl Reserved {
+    fn take(gateway: &Gateway, charges: &[Charge], shadow: bool) -> Result<Reserved, Stop> {
+        let (ledger, clock) = (&gateway.state.ledger, &gateway.state.clock);
+        let heard = ledger.heard();
+        let reservation = if shadow {
+            ledger.record(charges, clock)
+        } else {
+            ledger.reserve(charges, clock).map_err(|refused| match refused {
+                NotReserved::Unknown(rule) => not_known(rule),
+                NotReserved::Over(over) => denial(&Verdict::over_limit(charges, &over)),
+            })?
+        };
+        Ok(Reserved { reservation: Some(reservation), shadow, heard })
+    }
+
+    /// Whether it still fits, asked right before the record is written, when no other process can charge
+    /// anything any more; and from when it counts, now and when the log is replayed.
+    ///
+    /// INVARIANT: limits never exceed. What others charged since is counted first.
+    pub(crate) fn settle(&mut self, gateway: &Gateway, charges: &[Charge]) -> Result<Timestamp, Stop> {
+        if self.heard != gateway.state.ledger.heard() {
+            self.give_back(gateway);
+            *self = Reserved::take(gateway, charges, self.shadow)?;
+        }
+        Ok(self.reservation.as_ref().map_or_else(|| gateway.now(), |reserved| reserved.at().timestamp()))
+    }
+
+    /// It certainly never leaves.
+    pub(crate) fn give_back(&mut self, gateway: &Gateway) {
+        if let Some(reservation) = self.reservation.take() {
+            gateway.state.ledger.give_back(reservation);
+        }
+    }
+
+    /// For the receipt, which knows later whether it left.
+    pub(crate) fn into_reservation(self) -> Option<Reservation> {
+        self.reservation
+    }
 }
 
 fn not_known(rule: Arc<str>) -> Denial {
@@ -73,13 +107,14 @@ mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
     use http::{HeaderMap, HeaderValue};
-    use portcullis_json::{Limits, parse};
+    use portcullis_json::{Limits, Value, parse};
     use portcullis_mcp::tool::ToolDefinition;
     use portcullis_mcp::{Id, Message, Method, Request};
     use portcullis_policy::Policy;
     use portcullis_state::grants::{Grant, GrantTable, TableEntry, TokenHash};
     use portcullis_state::log::{DecisionLog, LogOptions};
-    use portcullis_state::{CheckpointKey, DigestKey};
+    use portcullis_state::pins::{Pins, Step};
+    use portcullis_state::{CheckpointKey, DigestKey, StateFault};
 
     use crate::approval::approve;
     use crate::authenticate::authenticate;
@@ -104,12 +139,22 @@ mod tests {
         let place = directory.join("log");
         std::fs::create_dir(&place).unwrap();
         let (log, _) = DecisionLog::open(&place, key, LogOptions::default()).unwrap();
-        let state = State {
-            log: Arc::new(log),
-            ledger: Arc::new(Ledger::empty()),
-            digest_key: DigestKey::from_bytes(&[2; 32]),
-            clock,
-        };
+        gateway_with(log, Arc::new(Ledger::empty()), clock)
+    }
+
+    /// One of several gateways that share a log.
+    fn joined(directory: &std::path::Path) -> Arc<Gateway> {
+        let key = CheckpointKey::from_bytes(&[1; 32]);
+        let directory = directory.join("log");
+        std::fs::create_dir_all(&directory).unwrap();
+        let joining = DecisionLog::joining(&directory, key, LogOptions::default()).unwrap();
+        let (ledger, log) = Ledger::join(joining).unwrap();
+        Arc::new(gateway_with(log, ledger, Arc::new(Timestamp::now)))
+    }
+
+    fn gateway_with(log: DecisionLog, ledger: Arc<Ledger>, clock: Clock) -> Gateway {
+        let (log, pins) = (Arc::new(log), Arc::new(Pins::in_memory().unwrap()));
+        let state = State { log, ledger, pins, digest_key: DigestKey::from_bytes(&[2; 32]), clock };
         let grant = Grant {
             id: "g".into(),
             label: "g".into(),
@@ -123,7 +168,7 @@ mod tests {
         let entry = TableEntry { token: TokenHash::of("token"), valid_until: None, grant };
         let server = ServerSpec {
             name: "s".into(),
-            url: "http://127.0.0.1:1/".into(),
+            transport: crate::TransportSpec::http("http://127.0.0.1:1/"),
             headers: Vec::new(),
             classes: BTreeMap::new(),
             era: EraSetting::Modern,
@@ -136,12 +181,22 @@ mod tests {
         Gateway::new(Settings::default(), state, snapshot)
     }
 
+    fn pin(gateway: &Gateway, tool: &str, definition: &Value) {
+        let fingerprint = portcullis_catalogue::fingerprint::of_definition(definition.as_object().unwrap());
+        let step = Step::Pin { tool: tool.to_owned(), fingerprint, definition: definition.to_string() };
+        let now = gateway.now();
+        let pinned: Result<(), StateFault> =
+            gateway.state.pins.change("s", |open| open.apply(std::slice::from_ref(&step), now));
+        pinned.unwrap();
+    }
+
     fn approved(gateway: &Gateway) -> Approved {
         let mut headers = HeaderMap::new();
         headers.insert("authorization", HeaderValue::from_static("Bearer token"));
         let caller = authenticate(&gateway.live(), &headers, "s", gateway.now()).unwrap();
         let definition = parse(br#"{"name":"echo","inputSchema":{}}"#, &Limits::message()).unwrap();
-        let workshop = Workshop::new(&caller.server.config, std::iter::empty());
+        pin(gateway, "echo", &definition);
+        let workshop = Workshop::new(gateway, &caller.server.config, std::iter::empty());
         let tool = Arc::new(workshop.tool(&ToolDefinition::read(&definition).unwrap()));
         let method = Method::find("tools/call").unwrap();
         let message = Message::Request(Request { id: Id::from(1), method, params: None });
@@ -164,6 +219,27 @@ mod tests {
             }
             _ => panic!("the second must be over the limit"),
         }
+    }
+
+    /// Both fitted, and both reserved; what counts is who is first in the log.
+    #[tokio::test]
+    async fn of_two_processes_that_share_a_log_one_is_admitted() {
+        let directory = tempfile::tempdir().unwrap();
+        let (first, second) = (joined(directory.path()), joined(directory.path()));
+        let trail = || Trail { grant: Some("g".into()), ..Trail::new(Timestamp::now()).unwrap() };
+        let in_first = admit(&first, approved(&first)).unwrap_or_else(|_| panic!("it fits"));
+        let in_second = admit(&second, approved(&second)).unwrap_or_else(|_| panic!("it fits there, too"));
+        let permit = crate::record::record(&first, in_first, &trail()).await.unwrap_or_else(|_| panic!());
+        match crate::record::record(&second, in_second, &trail()).await {
+            Err(Stop::Refused(Refusal::Denied(denial))) => assert_eq!(denial.kind, DenialKind::Limit),
+            _ => panic!("two calls went through a limit of one"),
+        }
+        // The call of the first never left; the second hears of it with its next record.
+        permit.spend().2.finish_by(Some(&crate::stop::UpstreamFault::Unreachable));
+        let event = portcullis_state::log::Event::new(portcullis_state::log::Action::Started);
+        let entry = portcullis_state::log::Entry::Event(&event);
+        let _ = second.state.log.append(Timestamp::now(), &entry).unwrap();
+        assert!(admit(&second, approved(&second)).is_ok());
     }
 
     /// A body that comes slowly must not be charged at the time of its first byte.

@@ -76,6 +76,7 @@ pub async fn serve(
     gateway.close_streams();
     drop(door);
     drain(&gateway, &connections).await;
+    gateway.end_processes().await;
     gateway.flush();
     Ok(())
 }

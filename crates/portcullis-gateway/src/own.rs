@@ -10,6 +10,7 @@ use portcullis_mcp::{
     meta, write,
 };
 
+use crate::duplex::Attachment;
 use crate::events::EventSource;
 use crate::forward::{self, Payload, Reply};
 use crate::gateway::Gateway;
@@ -19,23 +20,34 @@ use crate::sessions::Session;
 use crate::stop::{Stop, UpstreamFault};
 
 /// In which era, and in which session of the server, a message is sent.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub(crate) struct Place {
     pub(crate) era: Era,
-    pub(crate) session: Option<String>,
+    pub(crate) session: Option<UpstreamSession>,
+    /// The grant on whose behalf; none: the gateway's own.
+    pub(crate) owner: Option<Arc<str>>,
 }
 
 impl Place {
     pub(crate) fn modern() -> Place {
-        Place { era: Era::Modern, session: None }
+        Place { era: Era::Modern, session: None, owner: None }
     }
+}
+
+/// A session at a server.
+#[derive(Clone)]
+pub(crate) enum UpstreamSession {
+    /// The id that the server gave it, over HTTP.
+    Named(String),
+    /// A part in a connection. The last one to let go of it ends the session.
+    Attached(Arc<Attachment>),
 }
 
 /// What came back.
 pub(crate) struct Answered {
     pub(crate) outcome: Outcome,
     /// The session that the server opened.
-    pub(crate) session: Option<String>,
+    pub(crate) session: Option<UpstreamSession>,
 }
 
 /// Sends a request of ours and waits for its answer.
@@ -76,7 +88,7 @@ pub(crate) async fn open_session(gateway: &Arc<Gateway>, server: &Arc<Server>) -
         .with("protocolVersion", revision.as_str())
         .with("capabilities", capabilities)
         .with("clientInfo", own_info());
-    let place = Place { era: revision, session: None };
+    let place = Place { era: revision, session: None, owner: None };
     let answered = request(gateway, server, place, "initialize", params).await?;
     let Outcome::Result(result) = answered.outcome else {
         return Err(UpstreamFault::NotMcp("it refused to open a session").into());
@@ -84,7 +96,7 @@ pub(crate) async fn open_session(gateway: &Arc<Gateway>, server: &Arc<Server>) -
     let version = result.get("protocolVersion").and_then(|version| version.as_str());
     let era = version.and_then(LegacyRevision::parse).map(Era::Legacy);
     let era = era.ok_or(UpstreamFault::NotMcp("a revision that is not known"))?;
-    let place = Place { era, session: answered.session };
+    let place = Place { era, session: answered.session, owner: None };
     notify(gateway, server, place.clone(), "notifications/initialized", None).await?;
     Ok(place)
 }
@@ -130,6 +142,21 @@ pub(crate) fn cancel(gateway: &Arc<Gateway>, session: Arc<Session>, our_id: Id) 
     });
 }
 
+/// Tells a server that nobody waits for this answer any more, where the connection itself does not tell.
+pub(crate) fn give_up(gateway: &Arc<Gateway>, server: Arc<Server>, place: Place, our_id: Id) {
+    let (gateway, runtime) = (gateway.clone(), tokio::runtime::Handle::try_current());
+    let params = Object::new().with("requestId", our_id.to_value());
+    let told = async move {
+        let method = "notifications/cancelled";
+        if let Err(stop) = notify(&gateway, &server, place, method, Some(params)).await {
+            tracing::debug!(?stop, "a server was not told that a call is cancelled");
+        }
+    };
+    if let Ok(runtime) = runtime {
+        runtime.spawn(told);
+    }
+}
+
 /// Ends a session at the server. That it cannot be ended is no trouble: it will idle out.
 pub(crate) async fn end_session(gateway: &Arc<Gateway>, server: &Arc<Server>, place: Place) {
     let outgoing = Outgoing::new(OutgoingKind::EndSession, place);
@@ -167,8 +194,8 @@ pub(crate) async fn answer_in(
 ) -> Result<Outcome, UpstreamFault> {
     let patience = server.answer_timeout(&gateway.settings);
     let read = async {
-        while let Some(event) = events.next().await? {
-            if let Some(Message::Response(response)) = events.message(&event)?
+        while let Some(arrived) = events.next().await? {
+            if let Some(Message::Response(response)) = arrived.message
                 && (response.id.as_ref() == Some(id) || response.id.is_none())
             {
                 return Ok(response.outcome);
@@ -179,7 +206,7 @@ pub(crate) async fn answer_in(
     tokio::time::timeout(patience, read).await.unwrap_or(Err(UpstreamFault::TimedOut))
 }
 
-fn own_info() -> Object {
+pub(crate) fn own_info() -> Object {
     Object::new().with("name", "portcullis").with("version", env!("CARGO_PKG_VERSION"))
 }
 

@@ -41,16 +41,51 @@ pub(crate) async fn read_body(gateway: &Gateway, body: IncomingBody) -> Result<B
     }
 }
 
+/// What surrounds a message and has a say in its era and session.
+#[derive(Clone, Copy)]
+pub(crate) enum Envelope<'a> {
+    Http(&'a HeaderMap),
+    /// A line has nothing around it; the era is the one that the pipe is in by now. The caller has its
+    /// session already.
+    Line(Option<Era>),
+}
+
+impl Envelope<'_> {
+    /// The era that is said around the message, of a message that may come at all.
+    fn era(self) -> Result<Option<Era>, Stop> {
+        match self {
+            Envelope::Http(headers) => {
+                check_media(headers)?;
+                revision_header(headers)
+            }
+            Envelope::Line(era) => Ok(era),
+        }
+    }
+
+    fn session(self, gateway: &Gateway, caller: &Caller) -> Result<Arc<Session>, Stop> {
+        match self {
+            Envelope::Http(headers) => find_session(gateway, caller, headers),
+            Envelope::Line(_) => caller.session.clone().ok_or_else(|| ClientFault::NotOpened.into()),
+        }
+    }
+
+    fn agrees_with(self, message: &Message) -> Result<(), Stop> {
+        match self {
+            Envelope::Http(headers) => compare_headers(headers, message, ParamPolicy::NotCompared),
+            Envelope::Line(_) => Ok(()),
+        }
+    }
+}
+
 /// Reads the message, finds its era and session, and compares the headers with it.
 pub(crate) fn parse(
     gateway: &Gateway,
     caller: &mut Caller,
-    headers: &HeaderMap,
+    envelope: Envelope<'_>,
     bytes: &[u8],
     trail: &mut Trail,
 ) -> Result<Parsed, Stop> {
-    check_media(headers)?;
-    let said = revision_header(headers)?;
+    let said = envelope.era()?;
     trail.era = said;
     let limits = Limits { bytes_max: gateway.settings.body_bytes_max, depth_max: MESSAGE_DEPTH_MAX };
     let refused = |trail: &mut Trail, refused: portcullis_mcp::Refused| {
@@ -60,12 +95,15 @@ pub(crate) fn parse(
     let incoming = Incoming::read(bytes, Sender::Client, &limits).map_err(|r| refused(trail, r))?;
     trail.id = incoming.request_id().cloned();
     let claim = incoming.claim().map_err(|r| refused(trail, r))?;
-    let era = era_of(gateway, caller, headers, claim, said)?;
+    let era = era_of(gateway, caller, envelope, claim, said)?;
     trail.era = Some(era);
+    if era.is_modern() || claim == Claim::Initialize {
+        caller.session = None;
+    }
     trail.session = caller.session.as_ref().map(|session| session.id.clone());
     let message = incoming.place(era).map_err(|r| refused(trail, r))?;
     if era.is_modern() {
-        compare_headers(headers, &message, ParamPolicy::NotCompared)?;
+        envelope.agrees_with(&message)?;
     }
     caller.client = client_name(&message, caller.session.as_ref());
     Ok(Parsed { era, message })
@@ -137,16 +175,18 @@ pub(crate) fn revision_header(headers: &HeaderMap) -> Result<Option<Era>, Stop> 
 fn era_of(
     gateway: &Gateway,
     caller: &mut Caller,
-    headers: &HeaderMap,
+    envelope: Envelope<'_>,
     claim: Claim,
     said: Option<Era>,
 ) -> Result<Era, Stop> {
     match (claim, said) {
         (Claim::Modern, _) | (Claim::Unsaid, Some(Era::Modern)) => Ok(Era::Modern),
-        (Claim::Initialize, Some(Era::Modern)) => Err(ClientFault::WrongRevisionHeader.into()),
+        (Claim::Initialize, Some(Era::Modern)) if matches!(envelope, Envelope::Http(_)) => {
+            Err(ClientFault::WrongRevisionHeader.into())
+        }
         (Claim::Initialize, _) => Ok(Era::Legacy(LegacyRevision::NEWEST)),
         (Claim::Unsaid, _) => {
-            let session = find_session(gateway, caller, headers)?;
+            let session = envelope.session(gateway, caller)?;
             let era = Era::Legacy(session.revision);
             caller.session = Some(session);
             Ok(era)

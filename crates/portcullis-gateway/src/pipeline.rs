@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Instant;
 
 use http::request::Parts;
-use http::{Method, Request, Response};
+use http::{HeaderMap, Method, Request, Response};
 use hyper::body::Incoming;
 use portcullis_json::{Object, Value};
 use portcullis_mcp::{Era, LegacyRevision, Message, Outcome, Sender, Subject, write};
@@ -24,7 +24,7 @@ use crate::gateway::Gateway;
 use crate::limits::admit;
 use crate::methods::{Handling, handling};
 use crate::own::{self, Place};
-use crate::parse::{self, Parsed, parse, read_body};
+use crate::parse::{self, Envelope, Parsed, parse, read_body};
 use crate::question::{self, About, Asked, ask};
 use crate::record::{self, Decided, OutgoingKind, Trail, record};
 use crate::relay::{self, Purpose};
@@ -50,16 +50,27 @@ pub(crate) async fn handle(
     };
     let (head, body) = request.into_parts();
     let ended = enter(gateway, server, &head, body, &mut trail).await;
-    let (outcome, rule) = match &ended {
-        Ok(_) => ("allowed", String::new()),
-        Err(stop) => record_stop(gateway, peer, stop, &trail).await,
-    };
-    let server = trail.server.as_deref().unwrap_or_default();
-    gateway.metrics.decided(server, outcome, &rule, started.elapsed());
+    conclude(gateway, Some(peer), started, ended.as_ref().err(), &trail).await;
     match ended {
         Ok(answer) => respond::answer(answer),
         Err(stop) => respond::stop(&stop, &trail),
     }
+}
+
+/// Records what was stopped, and counts.
+pub(crate) async fn conclude(
+    gateway: &Gateway,
+    peer: Option<IpAddr>,
+    started: Instant,
+    stop: Option<&Stop>,
+    trail: &Trail,
+) {
+    let (outcome, rule) = match stop {
+        None => ("allowed", String::new()),
+        Some(stop) => record_stop(gateway, peer, stop, trail).await,
+    };
+    let server = trail.server.as_deref().unwrap_or_default();
+    gateway.metrics.decided(server, outcome, &rule, started.elapsed());
 }
 
 async fn enter(
@@ -72,14 +83,16 @@ async fn enter(
     // Before the token: a page in a browser must not even learn whether one fits.
     check_source(&gateway.settings, &head.uri, &head.headers)?;
     // Before the body: a stranger costs as little as possible.
-    let caller = authenticate(&gateway.live(), &head.headers, server, gateway.now())?;
+    let mut caller = authenticate(&gateway.live(), &head.headers, server, gateway.now())?;
     trail.grant = Some(caller.grant_id().to_owned());
     trail.server = Some(caller.server.name().to_owned());
     let permit = gateway.in_flight.take(&caller, &gateway.settings)?;
     match head.method {
         Method::POST => {
             let bytes = read_body(gateway, body).await?;
-            run(gateway, caller, head, &bytes, permit, trail).await
+            // Strictly, once: whatever two readers could read differently ends here.
+            let parsed = parse(gateway, &mut caller, Envelope::Http(&head.headers), &bytes, trail)?;
+            run(gateway, caller, parsed, &head.headers, permit, trail).await
         }
         Method::GET => open_stream(gateway, caller, head, trail).await,
         Method::DELETE => end_session(gateway, caller, head, trail).await,
@@ -87,24 +100,22 @@ async fn enter(
     }
 }
 
-/// The life of a message from a client.
-async fn run(
+/// The life of a message from a client. On a pipe there are no headers.
+pub(crate) async fn run(
     gateway: &Arc<Gateway>,
-    mut caller: Caller,
-    head: &Parts,
-    bytes: &[u8],
+    caller: Caller,
+    parsed: Parsed,
+    headers: &HeaderMap,
     permit: InFlightPermit,
     trail: &mut Trail,
 ) -> Result<Answer, Stop> {
-    // Strictly, once: whatever two readers could read differently ends here.
-    let parsed = parse(gateway, &mut caller, &head.headers, bytes, trail)?;
     // What needs no server is answered; ids become the server's.
     let parsed = match prepare(&caller, parsed, trail)? {
         Prepared::Judge(parsed) => parsed,
         Prepared::Answer(answer) => return Ok(answer),
     };
     // What is asked, with what the gateway knows about the server's tools.
-    let asked = ask(gateway, caller.clone(), parsed, &head.headers, trail).await?;
+    let asked = ask(gateway, caller.clone(), parsed, headers, trail).await?;
     let returning = Returning::of(gateway, &asked, permit)?;
     // The policy looks at everything, limits included, and takes nothing.
     let allowed = decide(gateway, asked, trail)?;
@@ -236,7 +247,10 @@ impl Returning {
             (_, reply) => {
                 self.close_call(&call);
                 match reply.close() {
-                    (Payload::Message(response), _) => self.message(gateway, &call, response.outcome, None),
+                    (Payload::Message(response), _) => {
+                        filter::prepare(gateway, &self.caller, &call, &response.outcome).await?;
+                        self.message(gateway, &call, response.outcome, None)
+                    }
                     _ => Err(UpstreamFault::NotMcp("no answer to a request").into()),
                 }
             }
@@ -313,7 +327,8 @@ impl Returning {
             client: self.caller.client.clone(),
             upstream,
         };
-        let place = Place { era: Era::Legacy(revision), session: opening.upstream.clone() };
+        let owner = Some(Arc::from(opening.grant.as_str()));
+        let place = Place { era: Era::Legacy(revision), session: opening.upstream.clone(), owner };
         let session = match gateway.sessions.open(opening, &gateway.settings, self.caller.now) {
             Ok(session) => session,
             Err(stop) => {
@@ -347,14 +362,25 @@ async fn open_stream(
     if !parse::accepts(&head.headers, &["text/event-stream"]) {
         return Err(ClientFault::NotAcceptable.into());
     }
-    let session = parse::find_session(gateway, &caller, &head.headers)?;
+    caller.session = Some(parse::find_session(gateway, &caller, &head.headers)?);
+    let last_event_id = head.headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
+    let last_event_id = last_event_id.filter(|id| id.len() <= EVENT_ID_BYTES_MAX).map(str::to_owned);
+    session_stream(gateway, caller, last_event_id, trail).await
+}
+
+/// The stream of the caller's session.
+pub(crate) async fn session_stream(
+    gateway: &Arc<Gateway>,
+    caller: Caller,
+    last_event_id: Option<String>,
+    trail: &mut Trail,
+) -> Result<Answer, Stop> {
+    trail.method = "GET";
+    let session = caller.session.clone().ok_or(ClientFault::SessionMissing)?;
     let place = session.place();
     trail.era = Some(place.era);
     trail.session = Some(session.id.clone());
     trail.class = Some(portcullis_state::log::RiskClass::Read);
-    caller.session = Some(session);
-    let last_event_id = head.headers.get(LAST_EVENT_ID).and_then(|id| id.to_str().ok());
-    let last_event_id = last_event_id.filter(|id| id.len() <= EVENT_ID_BYTES_MAX).map(str::to_owned);
     let era = place.era;
     let kind = OutgoingKind::OpenStream { last_event_id };
     let held = Held::Stream(gateway.streams.take(&caller, &gateway.settings)?);
@@ -398,14 +424,21 @@ async fn end_session(
 }
 
 /// Notes what was stopped: refusals by rule, strangers by source. Gives the words for the metrics.
-async fn record_stop(gateway: &Gateway, peer: IpAddr, stop: &Stop, trail: &Trail) -> (&'static str, String) {
+async fn record_stop(
+    gateway: &Gateway,
+    peer: Option<IpAddr>,
+    stop: &Stop,
+    trail: &Trail,
+) -> (&'static str, String) {
     let (verdict, rule, message) = match stop {
         Stop::Refused(Refusal::Denied(denial)) => {
             (Verdict::Denied, denial.rule.to_string(), Some(denial.message.clone()))
         }
         Stop::Refused(Refusal::UnknownTool { rule, .. }) => (Verdict::Hidden, (*rule).to_owned(), None),
         Stop::Client(_) if trail.grant.is_none() => {
-            gateway.refuse_stranger(peer, stranger_reason(stop));
+            if let Some(peer) = peer {
+                gateway.refuse_stranger(peer, stranger_reason(stop));
+            }
             return ("unauthenticated", String::new());
         }
         Stop::Client(fault) => (Verdict::Malformed, String::new(), Some(respond::error_object_text(fault))),

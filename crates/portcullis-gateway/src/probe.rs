@@ -90,7 +90,7 @@ pub(crate) async fn speaks_modern(gateway: &Arc<Gateway>, server: &Arc<Server>) 
 }
 
 async fn ask(gateway: Arc<Gateway>, server: Arc<Server>) -> Result<Eras, Stop> {
-    let patience = milliseconds(gateway.settings.probe_timeout_ms);
+    let patience = server.probe_timeout(&gateway.settings);
     let asked = own::request(&gateway, &server, own::Place::modern(), "server/discover", Object::new());
     let answer = tokio::time::timeout(patience, asked).await;
     let (eras, is_guess) = read(answer.unwrap_or(Err(UpstreamFault::TimedOut.into())))?;
@@ -100,6 +100,17 @@ async fn ask(gateway: Arc<Gateway>, server: Arc<Server>) -> Result<Eras, Stop> {
     Ok(eras)
 }
 
+/// Whether the gateway lists in the modern era. A program that is in a session already is not started
+/// again for being asked.
+pub(crate) async fn lists_modern(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<bool, Stop> {
+    if server.eras.get(milliseconds(gateway.settings.era_doubt_ms)).is_none()
+        && server.pool.as_ref().is_some_and(|pool| pool.speaks_legacy())
+    {
+        return Ok(false);
+    }
+    eras(gateway, server).await.map(|eras| eras.modern)
+}
+
 /// A result, or an error that only the modern era has, is modern; any other answer is legacy. Silence and
 /// failure are taken for legacy too, but only as a guess.
 fn read(answer: Result<own::Answered, Stop>) -> Result<(Eras, bool), Stop> {
@@ -107,7 +118,8 @@ fn read(answer: Result<own::Answered, Stop>) -> Result<(Eras, bool), Stop> {
         Ok(answered) => answered.outcome,
         Err(Stop::Upstream(fault)) => {
             return match fault {
-                UpstreamFault::Unreachable | UpstreamFault::CredentialRefused => Err(fault.into()),
+                UpstreamFault::CredentialRefused => Err(fault.into()),
+                fault if fault.is_before_sending() => Err(fault.into()),
                 // A server that does not know the path, the method or the headers.
                 UpstreamFault::Status(400 | 404 | 405 | 406 | 415) => Ok((LEGACY_ONLY, false)),
                 _ => Ok((LEGACY_ONLY, true)),

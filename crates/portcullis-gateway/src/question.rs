@@ -13,7 +13,7 @@ use portcullis_mcp::{Era, LegacyRevision, Message, Notification, Request, Sender
 use portcullis_policy::Detectors;
 use portcullis_state::log::RiskClass;
 
-use crate::authenticate::Caller;
+use crate::authenticate::{Caller, Door};
 use crate::catalogue;
 use crate::gateway::Gateway;
 use crate::methods::{Handling, handling};
@@ -77,13 +77,13 @@ pub(crate) async fn ask(
     check_era(gateway, &caller, era).await?;
     let place = match &caller.session {
         Some(session) => session.place(),
-        None => Place { era, session: None },
+        None => Place { era, session: None, owner: Some(Arc::from(caller.grant_id())) },
     };
     trail.class = Some(RiskClass::Read);
     let (message, about, call) = match parsed.message {
         Message::Request(request) => {
             let about = about(gateway, &caller, &request, trail).await?;
-            if let (About::Tool(tool), Era::Modern) = (&about, era) {
+            if let (About::Tool(tool), Era::Modern, Door::Http) = (&about, era, caller.door) {
                 compare_mirrored(headers, &request, tool)?;
             }
             let (request, call) = renumber(carry(request), &caller);

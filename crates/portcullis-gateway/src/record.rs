@@ -12,7 +12,8 @@ use portcullis_json::Digest;
 use portcullis_mcp::{Era, Id, Message};
 use portcullis_policy::{Class, Effect, Reservation};
 use portcullis_state::log::{
-    Arguments, Charge, Decision, Ending, Entry, Outcome, PolicyName, RiskClass, Shadow, Verdict,
+    Arguments, Charge, Decision, Ending, Entry, LogFault, Outcome, PolicyName, RiskClass, Shadow, Ticket,
+    Verdict,
 };
 use portcullis_state::new_id;
 
@@ -107,12 +108,11 @@ pub(crate) async fn record(
     admitted: Admitted,
     trail: &Trail,
 ) -> Result<Permit, Stop> {
-    let at = admitted.at();
-    let (server, outgoing, verdict, reservation) = admitted.into_parts();
+    let (server, outgoing, verdict, mut reserved) = admitted.into_parts();
     // A grant that was revoked while the call was being judged starts nothing any more.
     let live = gateway.live();
     if !trail.grant.as_deref().is_some_and(|grant| live.grants().is_active(grant, gateway.now())) {
-        gateway.state.ledger.give_back(reservation);
+        reserved.give_back(gateway);
         return Err(ClientFault::Unauthenticated.into());
     }
     let charges = ledger::for_log(&verdict.obligations.charges);
@@ -126,15 +126,17 @@ pub(crate) async fn record(
         message: verdict.message.as_deref(),
         shadow,
         charges: &charges,
-        at: Some(at),
     };
-    match write(gateway, trail, &decided).await {
+    // With other processes on the same log, whether it still fits is known only when it is this one's turn.
+    let settle = || reserved.settle(gateway, &verdict.obligations.charges);
+    let ticket = append(gateway, trail, &decided, settle);
+    match settled(ticket).await {
         Ok(sequence) => {
-            let receipt = Receipt::new(gateway, trail, sequence, charges, Some(reservation));
+            let receipt = Receipt::new(gateway, trail, sequence, charges, reserved.into_reservation());
             Ok(Permit { server, outgoing, receipt })
         }
         Err(stop) => {
-            gateway.state.ledger.give_back(reservation);
+            reserved.give_back(gateway);
             Err(stop)
         }
     }
@@ -164,18 +166,26 @@ pub(crate) struct Decided<'a> {
     pub(crate) message: Option<&'a str>,
     pub(crate) shadow: Option<Shadow>,
     pub(crate) charges: &'a [Charge],
-    /// When; none: now. What is charged counts from here when the log is replayed.
-    pub(crate) at: Option<Timestamp>,
 }
 
 impl<'a> Decided<'a> {
     pub(crate) fn plain(verdict: Verdict, rule: &'a str) -> Decided<'a> {
-        Decided { verdict, rule: Some(rule), message: None, shadow: None, charges: &[], at: None }
+        Decided { verdict, rule: Some(rule), message: None, shadow: None, charges: &[] }
     }
 }
 
 /// Writes a decision and waits until the caller may go on; gives its number.
 pub(crate) async fn write(gateway: &Gateway, trail: &Trail, decided: &Decided<'_>) -> Result<u64, Stop> {
+    settled(append(gateway, trail, decided, || Ok(gateway.now()))).await
+}
+
+/// Writes a decision, unless `settle` refuses when it is this process's turn; that also gives its time.
+fn append(
+    gateway: &Gateway,
+    trail: &Trail,
+    decided: &Decided<'_>,
+    settle: impl FnOnce() -> Result<Timestamp, Stop>,
+) -> Result<Ticket, Stop> {
     let keys: Vec<&str> = trail.argument_keys.iter().map(String::as_str).collect();
     let policy = trail.policy.as_deref();
     let decision = Decision {
@@ -201,16 +211,19 @@ pub(crate) async fn write(gateway: &Gateway, trail: &Trail, decided: &Decided<'_
         charges: decided.charges,
         approval: None,
     };
-    let time = decided.at.unwrap_or_else(|| gateway.now());
-    let ticket = gateway.state.log.append(time, &Entry::Decision(&decision));
-    let settled = match ticket {
-        Ok(ticket) => ticket.settled().await,
-        Err(fault) => Err(fault),
-    };
-    settled.map(|position| position.sequence).map_err(|fault| {
+    gateway.state.log.append_if(&Entry::Decision(&decision), settle)
+}
+
+/// Waits until the caller may go on; gives the record's number.
+async fn settled(ticket: Result<Ticket, Stop>) -> Result<u64, Stop> {
+    Ok(ticket?.settled().await?.sequence)
+}
+
+impl From<LogFault> for Stop {
+    fn from(fault: LogFault) -> Stop {
         tracing::error!(%fault, "a decision could not be recorded");
         GatewayFault::LogUnavailable.into()
-    })
+    }
 }
 
 /// Proof that a decision is in the log; says at the end how it went.
@@ -260,12 +273,12 @@ impl Receipt {
     pub(crate) fn finish_by(self, fault: Option<&UpstreamFault>) {
         match fault {
             None => self.finish(Ending::Answered, None, None),
-            Some(UpstreamFault::Unreachable) => self.never_left(),
+            Some(fault) if fault.is_before_sending() => self.never_left(fault),
             Some(fault) => {
                 let (ending, status) = match fault {
                     UpstreamFault::TimedOut => (Ending::TimedOut, None),
                     UpstreamFault::Status(status) => (Ending::Failed, Some(*status)),
-                    UpstreamFault::Broken => (Ending::Unknown, None),
+                    UpstreamFault::Broken | UpstreamFault::Ended => (Ending::Unknown, None),
                     _ => (Ending::Failed, None),
                 };
                 self.finish(ending, status, Some(&fault.text()));
@@ -274,12 +287,12 @@ impl Receipt {
     }
 
     /// It certainly never left: what was reserved is given back.
-    fn never_left(mut self) {
+    fn never_left(mut self, fault: &UpstreamFault) {
         if let Some(reservation) = self.reservation.take() {
             self.gateway.state.ledger.give_back(reservation);
         }
         let charges = std::mem::take(&mut self.charges);
-        self.write(Ending::NotSent, None, Some(&UpstreamFault::Unreachable.text()), &charges);
+        self.write(Ending::NotSent, None, Some(&fault.text()), &charges);
     }
 
     fn write(&mut self, ending: Ending, status: Option<u16>, message: Option<&str>, given_back: &[Charge]) {

@@ -21,8 +21,8 @@ use portcullis_state::log::Ending;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use crate::authenticate::Caller;
-use crate::events::EventSource;
+use crate::authenticate::{Caller, Door};
+use crate::events::{Arrived, EventSource};
 use crate::gateway::Gateway;
 use crate::own;
 use crate::record::Receipt;
@@ -105,7 +105,7 @@ pub(crate) fn start(
 impl Relay {
     async fn run(mut self, source: Option<EventSource>, receipt: Option<Receipt>, _held: Held) {
         // The events of a session's stream begin when they do; the client wants to know that it is open.
-        let _ = self.send_text(sse::comment().to_owned()).await;
+        let _ = self.send_comment().await;
         let end = self.pump(source).await;
         if let Some(receipt) = receipt {
             match &end {
@@ -137,14 +137,10 @@ impl Relay {
         loop {
             let deadline = self.deadline(last_event, silence, ceiling);
             tokio::select! {
-                event = next_event(&mut source) => match event {
-                    Ok(Some(event)) => {
+                arrived = next_event(&mut source) => match arrived {
+                    Ok(Some(arrived)) => {
                         last_event = Instant::now();
-                        let relayed = match &source {
-                            Some(source) => self.relay(source, event).await,
-                            None => Ok(false),
-                        };
-                        match relayed {
+                        match self.relay(arrived).await {
                             Ok(false) => {}
                             Ok(true) => return End::Done,
                             Err(end) => return end,
@@ -174,7 +170,7 @@ impl Relay {
                 }
                 () = sleep_until(next_comment) => {
                     next_comment = Instant::now() + keep_alive;
-                    if self.send_text(sse::comment().to_owned()).await.is_err() {
+                    if self.send_comment().await.is_err() {
                         return End::ClientGone;
                     }
                 }
@@ -232,7 +228,18 @@ impl Relay {
         }
     }
 
+    /// A pipe needs no sign of life.
+    async fn send_comment(&self) -> Result<(), ()> {
+        match self.caller.door {
+            Door::Http => self.send_text(sse::comment().to_owned()).await,
+            Door::Pipe => Ok(()),
+        }
+    }
+
     pub(super) async fn send_message(&self, text: String, event: Option<Event>) -> Result<(), ()> {
+        if self.caller.door == Door::Pipe {
+            return self.send_text(text + "\n").await;
+        }
         // Event ids are the server's, for coming back to it; a modern stream has none.
         let event = event.filter(|_| self.era.has_sessions()).unwrap_or_default();
         let event = Event { id: event.id, retry_ms: event.retry_ms, ..Event::message(text) };
@@ -248,7 +255,7 @@ impl Relay {
     }
 }
 
-async fn next_event(source: &mut Option<EventSource>) -> Result<Option<Event>, UpstreamFault> {
+async fn next_event(source: &mut Option<EventSource>) -> Result<Option<Arrived>, UpstreamFault> {
     match source {
         Some(source) => source.next().await,
         None => std::future::pending().await,

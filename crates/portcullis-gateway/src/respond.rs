@@ -75,19 +75,23 @@ pub(crate) fn page(healthy: bool, text: String) -> Response<Body> {
 
 /// The response to an exchange that was stopped.
 pub(crate) fn stop(stop: &Stop, trail: &Trail) -> Response<Body> {
+    let mut response = with_body(status(stop, trail.era), JSON, stop_message(stop, trail));
+    add_headers(stop, &mut response);
+    response
+}
+
+/// The message that says why an exchange was stopped.
+pub(crate) fn stop_message(stop: &Stop, trail: &Trail) -> String {
     if let (Stop::Refused(Refusal::Denied(denial)), true, Some(id), Some(era)) =
         (stop, trail.is_tool_call, &trail.id, trail.era)
     {
-        return with_body(StatusCode::OK, JSON, denied_result(denial, Some(trail), id, era));
+        return denied_result(denial, Some(trail), id, era);
     }
     let mut error = error_object(stop);
     if let Stop::Refused(Refusal::Denied(denial)) = stop {
         error.data = Some(decision(denial, Some(trail)).into());
     }
-    let status = status(stop, trail.era);
-    let mut response = with_body(status, JSON, write::error(trail.id.as_ref(), error));
-    add_headers(stop, &mut response);
-    response
+    write::error(trail.id.as_ref(), error)
 }
 
 /// A stop inside a stream, as a message: there is no status left to say it with.
@@ -175,6 +179,7 @@ fn client_text(fault: &ClientFault) -> String {
         ClientFault::BodyBroken => "the body broke off",
         ClientFault::Malformed(refusal) => return refusal.public_message(),
         ClientFault::SessionMissing => "send `initialize` first, then its `Mcp-Session-Id` with each request",
+        ClientFault::NotOpened => "send `initialize` first",
         ClientFault::SessionUnknown => "the session does not exist or has ended; send `initialize` again",
         ClientFault::WrongRevisionHeader => "`MCP-Protocol-Version` does not fit the message",
         ClientFault::EraMismatch { client } => return era_text(*client),
@@ -202,6 +207,9 @@ fn gateway_text(fault: &GatewayFault) -> String {
         GatewayFault::LogUnavailable => {
             "audit_unavailable: the decision log cannot be written, so nothing is let through".to_owned()
         }
+        GatewayFault::PinsUnavailable => {
+            "the pins of tools cannot be read or written, so nothing is let through".to_owned()
+        }
         GatewayFault::Full(what) => format!("too many {what} at once; try again in a moment"),
         GatewayFault::NoRandomness => "the gateway's system gives no random numbers".to_owned(),
     }
@@ -214,9 +222,9 @@ fn status(stop: &Stop, era: Option<Era>) -> StatusCode {
         // The client must open a session anew.
         Stop::Upstream(crate::stop::UpstreamFault::SessionGone) => StatusCode::NOT_FOUND,
         Stop::Upstream(_) => StatusCode::OK,
-        Stop::Gateway(GatewayFault::Full(_) | GatewayFault::LogUnavailable) => {
-            StatusCode::SERVICE_UNAVAILABLE
-        }
+        Stop::Gateway(
+            GatewayFault::Full(_) | GatewayFault::LogUnavailable | GatewayFault::PinsUnavailable,
+        ) => StatusCode::SERVICE_UNAVAILABLE,
         Stop::Gateway(GatewayFault::NoRandomness) => StatusCode::INTERNAL_SERVER_ERROR,
         Stop::Client(fault) => client_status(fault, is_modern),
     }
@@ -241,6 +249,7 @@ fn client_status(fault: &ClientFault, is_modern: bool) -> StatusCode {
         ClientFault::BodyBroken
         | ClientFault::Malformed(_)
         | ClientFault::SessionMissing
+        | ClientFault::NotOpened
         | ClientFault::WrongRevisionHeader => StatusCode::BAD_REQUEST,
     }
 }

@@ -9,10 +9,13 @@ use std::time::Duration;
 use portcullis_mcp::Id;
 
 use crate::catalogue::Catalogue;
+use crate::duplex::Pool;
 use crate::probe::EraMemory;
+use crate::process::Output;
 use crate::scrub::Scrubber;
 use crate::settings::{Settings, UPSTREAM_ANSWER_TIMEOUT_MS_CAP, milliseconds};
-use crate::snapshot::ServerConfig;
+use crate::snapshot::{ServerConfig, Transport};
+use crate::transport::ProcessMode;
 
 /// One server.
 pub(crate) struct Server {
@@ -20,6 +23,10 @@ pub(crate) struct Server {
     pub(crate) catalogue: Catalogue,
     pub(crate) eras: EraMemory,
     pub(crate) scrubber: Scrubber,
+    /// Its connections, where one carries messages of both sides.
+    pub(crate) pool: Option<Pool>,
+    /// What its programs write to standard error.
+    pub(crate) output: Output,
     next_id: AtomicI64,
 }
 
@@ -27,11 +34,13 @@ impl Server {
     pub(crate) fn new(config: Arc<ServerConfig>) -> Server {
         let scrubber = Scrubber::new(&config.secrets);
         Server {
-            config,
             catalogue: Catalogue::default(),
             eras: EraMemory::default(),
+            pool: pool(&config),
             scrubber,
+            output: Output::default(),
             next_id: AtomicI64::new(1),
+            config,
         }
     }
 
@@ -44,9 +53,25 @@ impl Server {
         Id::from(self.next_id.fetch_add(1, Ordering::Relaxed))
     }
 
+    /// How long it may take to tell its era: a program has to start first.
+    pub(crate) fn probe_timeout(&self, settings: &Settings) -> Duration {
+        milliseconds(match self.pool {
+            None => settings.probe_timeout_ms,
+            Some(_) => settings.process_start_timeout_ms,
+        })
+    }
+
     /// How long it may stay silent during a call.
     pub(crate) fn answer_timeout(&self, settings: &Settings) -> Duration {
         let configured = self.config.answer_timeout_ms.unwrap_or(settings.upstream_answer_timeout_ms);
         milliseconds(configured.min(UPSTREAM_ANSWER_TIMEOUT_MS_CAP))
+    }
+}
+
+fn pool(config: &ServerConfig) -> Option<Pool> {
+    match &config.transport {
+        Transport::Http(_) => None,
+        Transport::Sse(_) => Some(Pool::new(ProcessMode::Session)),
+        Transport::Command(spec) => Some(Pool::new(spec.process)),
     }
 }

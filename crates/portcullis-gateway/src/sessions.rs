@@ -11,7 +11,7 @@ use jiff::Timestamp;
 use portcullis_mcp::{Era, Id, LegacyRevision, Subject};
 use portcullis_policy::Detectors;
 
-use crate::own::Place;
+use crate::own::{Place, UpstreamSession};
 use crate::server::Server;
 use crate::settings::Settings;
 use crate::stop::{GatewayFault, Stop};
@@ -23,8 +23,8 @@ pub(crate) struct Session {
     pub(crate) server: Arc<Server>,
     pub(crate) revision: LegacyRevision,
     pub(crate) client: Option<String>,
-    /// The server's own session id.
-    upstream: Option<String>,
+    /// The server's own session.
+    upstream: Option<UpstreamSession>,
     last_used_ms: AtomicI64,
     traffic: Mutex<Traffic>,
 }
@@ -61,7 +61,8 @@ pub(crate) struct Question {
 impl Session {
     /// Where messages of this session go.
     pub(crate) fn place(&self) -> Place {
-        Place { era: Era::Legacy(self.revision), session: self.upstream.clone() }
+        let owner = Some(Arc::from(self.grant.as_str()));
+        Place { era: Era::Legacy(self.revision), session: self.upstream.clone(), owner }
     }
 
     /// Whether nobody used it for so long that it has ended.
@@ -145,7 +146,7 @@ pub(crate) struct Opening {
     pub(crate) server: Arc<Server>,
     pub(crate) revision: LegacyRevision,
     pub(crate) client: Option<String>,
-    pub(crate) upstream: Option<String>,
+    pub(crate) upstream: Option<UpstreamSession>,
 }
 
 impl Sessions {

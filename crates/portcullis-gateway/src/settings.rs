@@ -38,6 +38,16 @@ pub struct Settings {
     pub call_timeout_ms: u64,
     /// How long to wait for the answer that tells a server's era.
     pub probe_timeout_ms: u64,
+    /// The same for a program, which has to start first.
+    pub process_start_timeout_ms: u64,
+    /// Processes of one server.
+    pub processes_per_server_max: usize,
+    /// A process that nobody used for so long is ended, unless its server has its own figure.
+    pub process_idle_timeout_ms: u64,
+    /// How long a process gets to end after its input was closed, and again after SIGTERM.
+    pub process_stop_grace_ms: u64,
+    /// How long open calls get when a client on a pipe closes its end.
+    pub pipe_drain_ms: u64,
     /// For so long a guess at a server's era counts, and a clear answer that does not suit a client.
     pub era_doubt_ms: u64,
     /// Bytes of a server's answer.
@@ -105,6 +115,11 @@ impl Default for Settings {
             upstream_answer_timeout_ms: 30_000,
             call_timeout_ms: UPSTREAM_ANSWER_TIMEOUT_MS_CAP,
             probe_timeout_ms: 10_000,
+            process_start_timeout_ms: 25_000,
+            processes_per_server_max: 32,
+            process_idle_timeout_ms: 3_600_000,
+            process_stop_grace_ms: 2_000,
+            pipe_drain_ms: 1_500,
             era_doubt_ms: 5_000,
             result_bytes_max: 4 << 20,
             event_bytes_max: 1 << 20,

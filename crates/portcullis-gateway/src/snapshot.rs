@@ -12,6 +12,8 @@ use portcullis_policy::{Class, Policy};
 use portcullis_state::Secret;
 use portcullis_state::grants::GrantTable;
 
+use crate::transport::{CommandSpec, TransportSpec};
+
 /// Servers of one gateway.
 pub const SERVERS_MAX: usize = 1_000;
 
@@ -31,9 +33,9 @@ pub enum EraSetting {
 pub struct ServerSpec {
     /// Its name; part of the URL.
     pub name: String,
-    /// Where it is: `http` or `https`.
-    pub url: String,
-    /// What is sent along with every request. Values are secret.
+    /// How it is reached.
+    pub transport: TransportSpec,
+    /// What is sent along with every request over HTTP. Values are secret.
     pub headers: Vec<(String, Secret)>,
     /// Classes of tools, set by hand.
     pub classes: BTreeMap<String, Class>,
@@ -68,6 +70,10 @@ pub enum SnapshotFault {
     BadHeader { server: String, header: String },
     #[error("server `{server}` has a header `{header}`, which the gateway writes itself; remove it")]
     OwnHeader { server: String, header: String },
+    #[error("server `{server}` has {what}")]
+    BadCommand { server: String, what: &'static str },
+    #[error("server `{0}` runs as a command and has `headers`; give it `env` instead")]
+    HeadersForCommand(String),
     #[error("two servers are called `{0}`; give each its own name")]
     TwoServers(String),
     #[error("two policies are called `{0}`; give each its own name")]
@@ -100,12 +106,51 @@ pub struct Snapshot {
 /// A server, checked.
 pub(crate) struct ServerConfig {
     pub(crate) name: String,
-    pub(crate) url: Uri,
+    pub(crate) transport: Transport,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) secrets: Vec<Secret>,
     pub(crate) classes: BTreeMap<String, Class>,
     pub(crate) era: EraSetting,
     pub(crate) answer_timeout_ms: Option<u64>,
+}
+
+/// How a server is reached, checked.
+pub(crate) enum Transport {
+    Http(Uri),
+    Sse(Uri),
+    Command(CommandSpec),
+}
+
+impl Transport {
+    fn compile(server: &str, spec: TransportSpec) -> Result<Transport, SnapshotFault> {
+        match spec {
+            TransportSpec::Http { url } => check_url(server, &url).map(Transport::Http),
+            TransportSpec::Sse { url } => check_url(server, &url).map(Transport::Sse),
+            TransportSpec::Command(spec) => match spec.fault() {
+                Some(what) => Err(SnapshotFault::BadCommand { server: server.to_owned(), what }),
+                None => Ok(Transport::Command(spec)),
+            },
+        }
+    }
+
+    fn is_same(&self, other: &Transport) -> bool {
+        match (self, other) {
+            (Transport::Http(one), Transport::Http(two)) | (Transport::Sse(one), Transport::Sse(two)) => {
+                one == two
+            }
+            (Transport::Command(one), Transport::Command(two)) => one.is_same(two),
+            _ => false,
+        }
+    }
+
+    /// What a program was given in its environment and must not come back.
+    fn secrets(&self) -> Vec<Secret> {
+        let env = match self {
+            Transport::Command(spec) => spec.env.as_slice(),
+            Transport::Http(_) | Transport::Sse(_) => &[],
+        };
+        env.iter().filter(|env| env.is_secret).map(|env| Secret::from(env.value.expose())).collect()
+    }
 }
 
 impl Snapshot {
@@ -146,16 +191,19 @@ impl Snapshot {
 
 impl ServerConfig {
     fn compile(spec: ServerSpec) -> Result<ServerConfig, SnapshotFault> {
-        let url = check_url(&spec.name, &spec.url)?;
+        let transport = Transport::compile(&spec.name, spec.transport)?;
+        if matches!(transport, Transport::Command(_)) && !spec.headers.is_empty() {
+            return Err(SnapshotFault::HeadersForCommand(spec.name));
+        }
         let mut headers = Vec::new();
-        let mut secrets = Vec::new();
+        let mut secrets = transport.secrets();
         for (name, value) in spec.headers {
             headers.push(check_header(&spec.name, &name, &value)?);
             secrets.push(value);
         }
         Ok(ServerConfig {
             name: spec.name,
-            url,
+            transport,
             headers,
             secrets,
             classes: spec.classes,
@@ -167,7 +215,7 @@ impl ServerConfig {
     /// Whether what was found out about the server still holds under `other`.
     pub(crate) fn is_same_server(&self, other: &ServerConfig) -> bool {
         self.name == other.name
-            && self.url == other.url
+            && self.transport.is_same(&other.transport)
             && self.headers == other.headers
             && self.era == other.era
             && self.classes == other.classes

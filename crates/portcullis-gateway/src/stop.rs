@@ -63,6 +63,8 @@ pub(crate) enum ClientFault {
     BodyBroken,
     Malformed(portcullis_mcp::Refusal),
     SessionMissing,
+    /// On a pipe, something before `initialize`.
+    NotOpened,
     SessionUnknown,
     WrongRevisionHeader,
     /// Client and server speak different eras.
@@ -79,6 +81,8 @@ pub(crate) enum ClientFault {
 pub(crate) enum GatewayFault {
     /// INVARIANT: no record, no call.
     LogUnavailable,
+    /// What was pinned is not known, so nothing is offered.
+    PinsUnavailable,
     /// A bound is reached; named.
     Full(&'static str),
     NoRandomness,
@@ -91,6 +95,14 @@ pub(crate) enum UpstreamFault {
     TimedOut,
     /// The connection broke after the call had left.
     Broken,
+    /// The server's program cannot be started.
+    CannotStart,
+    /// The server's program ended too often; it is not started at the moment.
+    KeepsEnding,
+    /// No further process of the server may be started.
+    TooManyProcesses,
+    /// The server's program ended before it answered.
+    Ended,
     Redirect,
     /// It does not take the gateway's own credential.
     CredentialRefused,
@@ -102,12 +114,33 @@ pub(crate) enum UpstreamFault {
 }
 
 impl UpstreamFault {
+    /// Whether the call certainly never reached the server.
+    pub(crate) fn is_before_sending(&self) -> bool {
+        matches!(
+            self,
+            UpstreamFault::Unreachable
+                | UpstreamFault::CannotStart
+                | UpstreamFault::KeepsEnding
+                | UpstreamFault::TooManyProcesses
+        )
+    }
+
     /// Words for the agent and the log; nothing of what the server wrote.
     pub(crate) fn text(&self) -> String {
         let text = match self {
             UpstreamFault::Unreachable => "the server cannot be reached",
             UpstreamFault::TimedOut => "the server did not answer in time",
             UpstreamFault::Broken => "the connection to the server broke",
+            UpstreamFault::CannotStart => {
+                "the server's program cannot be started; ask the gateway's operator"
+            }
+            UpstreamFault::KeepsEnding => {
+                "the server's program keeps ending; it is started again in a moment, try again then"
+            }
+            UpstreamFault::TooManyProcesses => {
+                "too many processes of this server run at once; end another session, or try again later"
+            }
+            UpstreamFault::Ended => "the server's program ended before it answered",
             UpstreamFault::Redirect => "the server answered with a redirect, which is not followed",
             UpstreamFault::CredentialRefused => {
                 "the server refused the gateway's credential; ask the gateway's operator"

@@ -3,7 +3,7 @@
 //! Everything that a call needs is looked up here and computed before: class, mirrored arguments. Called by
 //! `catalogue.rs` alone; what the policy says about a tool is not in here.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, OnceLock};
 
 use portcullis_catalogue::{self as catalogue, Siblings};
@@ -12,6 +12,8 @@ use portcullis_mcp::headers::ParamHeaders;
 use portcullis_mcp::tool::ToolDefinition;
 use portcullis_policy::{Class, Dialect, JsonSchema};
 
+use crate::gateway::Gateway;
+use crate::pins::{self, Sighting};
 use crate::settings::Settings;
 use crate::snapshot::ServerConfig;
 
@@ -23,6 +25,8 @@ pub(crate) struct Tool {
     pub(crate) class: Option<Class>,
     /// An administrator set the class; the rules were not asked.
     pub(crate) class_is_override: bool,
+    /// Not the definition that is pinned: not shown, and not called.
+    pub(crate) withheld: bool,
     /// All of it, as the server said it.
     pub(crate) definition: Object,
     /// Compiled when the tool is first called: a list can be long.
@@ -43,23 +47,30 @@ impl Tool {
 
 /// Makes tools of one server, each judged beside its siblings.
 pub(crate) struct Workshop<'a> {
+    gateway: &'a Gateway,
     config: &'a ServerConfig,
     siblings: Siblings,
 }
 
 impl<'a> Workshop<'a> {
     /// `names`: of all tools that the server is known to have.
-    pub(crate) fn new<'n>(config: &'a ServerConfig, names: impl Iterator<Item = &'n str>) -> Workshop<'a> {
-        Workshop { config, siblings: Siblings::of_names(&config.name, names) }
+    pub(crate) fn new<'n>(
+        gateway: &'a Gateway,
+        config: &'a ServerConfig,
+        names: impl Iterator<Item = &'n str>,
+    ) -> Workshop<'a> {
+        Workshop { gateway, config, siblings: Siblings::of_names(&config.name, names) }
     }
 
     /// The tool of a definition.
     pub(crate) fn tool(&self, tool: &ToolDefinition<'_>) -> Tool {
         let by_hand = self.config.classes.get(tool.name).copied();
+        let seen = Sighting::of(tool.name, tool.definition);
         Tool {
             name: tool.name.to_owned(),
             class: by_hand.or_else(|| self.class_by_rules(tool.definition)),
             class_is_override: by_hand.is_some(),
+            withheld: !pins::is_pinned(self.gateway, &self.config.name, &seen),
             definition: tool.definition.clone(),
             compiled: OnceLock::new(),
             headers: ParamHeaders::from_schema(tool.input_schema).ok(),
@@ -98,6 +109,11 @@ impl Tools {
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = &Arc<Tool>> {
         self.by_name.values()
+    }
+
+    /// The names of those that are not withheld.
+    pub(crate) fn offered(&self) -> BTreeSet<&str> {
+        self.iter().filter(|tool| !tool.withheld).map(|tool| tool.name.as_str()).collect()
     }
 
     pub(crate) fn len(&self) -> usize {

@@ -3,26 +3,27 @@
 //! ```text
 //! DIR/                     mode 0700
 //!   format                 `portcullis-data 1`; written last, so a directory without it is unfinished
-//!   lock                   held by the running process; says who it is
+//!   lock                   held by the running gateway, or by any number of wraps; says who they are
 //!   portcullis.sock        where the running gateway listens for commands
 //!   state.db               grants, servers, policies (SQLite)
+//!   pins.db                definitions of tools, as they were accepted (SQLite)
 //!   index.db               the log's index (SQLite); can be deleted
 //!   counters.snapshot      the counters as of one record
 //!   keys/                  checkpoint.key, digest.key, sealing-1.key (mode 0600), checkpoint.pub
-//!   log/                   segments, `head`, `cut-…` files of repairs
+//!   log/                   segments, `head`, `cut-…` files of repairs, `append.lock` and `keep.lock` of wraps
 //! ```
 //!
 //! A directory from a newer version is refused; nothing in it is touched.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, Read as _, Write as _};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use portcullis_json::{Limits, Object, Value, parse};
 
 use crate::StateFault;
+use crate::holders;
 use crate::keys::{CheckpointKey, DigestKey, PublicKey, create_key_file};
 use crate::sealed::SealingKeys;
 
@@ -31,7 +32,7 @@ pub const FORMAT: u32 = 1;
 
 const FORMAT_WORD: &str = "portcullis-data ";
 /// What an unfinished directory may contain.
-const OUR_NAMES: [&str; 3] = ["keys", "log", "lock"];
+const OUR_NAMES: [&str; 4] = ["keys", "log", "lock", "format.new"];
 
 /// A data directory that is ours and readable.
 #[derive(Clone, Debug)]
@@ -48,7 +49,7 @@ impl DataDirectory {
                 Err(StateFault::Newer { path: path.to_owned(), found, known: FORMAT })
             }
             Some(_) => directory.check_mode().map(|()| directory),
-            None => directory.create().map(|()| directory),
+            None => directory.create_once().map(|()| directory),
         }
     }
 
@@ -72,9 +73,19 @@ impl DataDirectory {
         Ok(())
     }
 
-    fn create(&self) -> Result<(), StateFault> {
+    /// Several processes may want the same new directory: one makes it, the others wait.
+    fn create_once(&self) -> Result<(), StateFault> {
         self.make_private(&self.path)?;
         self.check_unused()?;
+        let lock = self.lock_file()?;
+        holders::wait_to_make(&lock).map_err(|error| self.lock_fault(error))?;
+        match self.format()? {
+            Some(_) => Ok(()),
+            None => self.create(),
+        }
+    }
+
+    fn create(&self) -> Result<(), StateFault> {
         let keys = self.path.join("keys");
         self.make_private(&keys)?;
         self.make_private(&self.log())?;
@@ -130,6 +141,11 @@ impl DataDirectory {
         self.path.join("index.db")
     }
 
+    /// The pins' database.
+    pub fn pins(&self) -> PathBuf {
+        self.path.join("pins.db")
+    }
+
     /// The store's database.
     pub fn store(&self) -> PathBuf {
         self.path.join("state.db")
@@ -163,47 +179,49 @@ impl DataDirectory {
         SealingKeys::read(&self.path.join("keys"))
     }
 
-    /// Takes the directory for this process, until the lock is dropped or the process ends.
+    /// Takes the directory for this process alone, until the lock is dropped or the process ends.
     pub fn lock(&self, purpose: &str, now: Timestamp) -> Result<DirectoryLock, StateFault> {
-        let path = self.path.join("lock");
-        let mut options = OpenOptions::new();
-        options.read(true).write(true).create(true).truncate(false).mode(0o600);
-        let fault = |error| StateFault::file("lock", &path, error);
-        let mut file = options.open(&path).map_err(fault)?;
+        let (file, fault) = (self.lock_file()?, |error| self.lock_fault(error));
         match file.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(self.held(&mut file)),
+            Err(TryLockError::WouldBlock) => return Err(holders::held(self)),
             Err(TryLockError::Error(error)) => return Err(fault(error)),
         }
-        let holder = Object::new()
-            .with("pid", i64::from(std::process::id()))
-            .with("since", now.to_string())
-            .with("purpose", purpose);
         file.set_len(0).map_err(fault)?;
-        file.write_all(Value::from(holder).to_string().as_bytes()).map_err(fault)?;
+        holders::write(&file, &holders::alone(purpose, now)).map_err(fault)?;
         file.sync_all().map_err(fault)?;
         Ok(DirectoryLock { _file: file })
     }
 
-    /// Who holds the directory, as far as the lock file tells.
-    fn held(&self, file: &mut File) -> StateFault {
-        let mut text = Vec::new();
-        // The holder may just be writing it; then it is unknown.
-        let _ = file.read_to_end(&mut text);
-        let holder = parse(&text, &Limits::document()).unwrap_or(Value::Null);
-        let field = |key: &str| holder.get(key).and_then(Value::as_str).map(str::to_owned);
-        let pid = holder.get("pid").and_then(Value::as_number);
-        StateFault::Held {
-            path: self.path.clone(),
-            pid: pid.and_then(|pid| pid.spelling().parse().ok()).unwrap_or_default(),
-            purpose: field("purpose").unwrap_or_else(|| "starting".to_owned()),
-            since: field("since").unwrap_or_else(|| "just now".to_owned()),
-            socket: self.socket(),
+    /// Takes the directory together with other processes that do the same, and keeps out those that want it
+    /// alone.
+    pub fn lock_shared(&self, purpose: &str, now: Timestamp) -> Result<DirectoryLock, StateFault> {
+        let (file, fault) = (self.lock_file()?, |error| self.lock_fault(error));
+        match file.try_lock_shared() {
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(holders::held(self)),
+            Err(TryLockError::Error(error)) => return Err(fault(error)),
         }
+        holders::write(&file, &holders::among_others(purpose, now)).map_err(fault)?;
+        Ok(DirectoryLock { _file: file })
+    }
+
+    pub(crate) fn lock_path(&self) -> PathBuf {
+        self.path.join("lock")
+    }
+
+    fn lock_file(&self) -> Result<File, StateFault> {
+        let mut options = OpenOptions::new();
+        options.read(true).append(true).create(true).mode(0o600);
+        options.open(self.lock_path()).map_err(|error| self.lock_fault(error))
+    }
+
+    fn lock_fault(&self, error: io::Error) -> StateFault {
+        StateFault::file("lock", &self.lock_path(), error)
     }
 }
 
-/// The directory is this process's while this lives. The system lets go when the process ends, however.
+/// The directory is this process's, alone or with others, while this lives. The system lets go when the process ends, however.
 #[derive(Debug)]
 pub struct DirectoryLock {
     _file: File,

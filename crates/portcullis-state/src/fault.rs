@@ -32,6 +32,17 @@ pub enum StateFault {
         /// Where the holder listens.
         socket: PathBuf,
     },
+    /// The directory is in use by wraps.
+    #[error(
+        "the data directory `{}` is used by {holders}; end the clients that started them first, or take \
+         another directory", .path.display()
+    )]
+    HeldByWraps {
+        /// The directory.
+        path: PathBuf,
+        /// Which processes.
+        holders: String,
+    },
     /// Made by a newer version of the program.
     #[error(
         "`{}` was made by a newer version of portcullis (format {found}, this one reads up to {known}); \

@@ -8,11 +8,13 @@
 
 pub mod grants;
 pub mod log;
+pub mod pins;
 pub mod store;
 
 mod clock;
 mod directory;
 mod fault;
+mod holders;
 mod id;
 mod index;
 mod indexer;

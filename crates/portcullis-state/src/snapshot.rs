@@ -98,6 +98,11 @@ pub(crate) fn read(path: &Path) -> Result<Option<Snapshot>, SnapshotFault> {
     Ok(Some(Snapshot { position, payload: payload.to_vec() }))
 }
 
+/// Whether the snapshot at `path` contains what a snapshot of `position` would.
+pub(crate) fn reaches(path: &Path, position: Position) -> bool {
+    read(path).ok().flatten().is_some_and(|kept| kept.position.sequence >= position.sequence)
+}
+
 fn position_in(header: &Value) -> Option<Position> {
     let text = |key| header.get(key).and_then(Value::as_str);
     if header.get("format") != Some(&Value::from(FORMAT)) {

@@ -17,6 +17,7 @@ use crate::serve::Serve;
 use crate::server::ServerCommand;
 use crate::stack::Stack;
 use crate::up::Up;
+use crate::wrap::Wrap;
 
 /// The open, self-hosted policy gateway for MCP.
 ///
@@ -37,6 +38,9 @@ enum Command {
     /// Run the gateway as a configuration file says.
     #[command(after_long_help = exit::TABLE)]
     Serve(Serve),
+    /// Put one server behind its policy, for a client that starts it: no running gateway is needed.
+    #[command(after_long_help = exit::TABLE)]
+    Wrap(Box<Wrap>),
     /// Watch an agent meet the gateway, in the terminal.
     Demo(Demo),
     /// Put the servers of your agents' configurations behind a policy, or take them back out.
@@ -73,6 +77,7 @@ impl Cli {
         match self.command {
             Command::Up(command) => command.run(output),
             Command::Serve(command) => command.run(output),
+            Command::Wrap(command) => command.run(output),
             Command::Demo(command) => command.run(output),
             Command::Protect(command) => command.run(output),
             Command::Stack(command) => command.run(output),

@@ -24,6 +24,7 @@ mod server;
 mod stack;
 mod telemetry;
 mod up;
+mod wrap;
 
 use clap::Parser;
 

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 
+use portcullis_gateway::ServerSpec;
 use portcullis_playground::{KEY_HEADER, Playground, serve};
 use portcullis_policy::Class;
 use portcullis_state::{Secret, StateFault, grants::Token};
@@ -17,6 +18,11 @@ pub(crate) const POLICY: &str = include_str!("playground-policy.json");
 /// The class of each tool.
 pub(crate) fn classes() -> BTreeMap<String, Class> {
     portcullis_playground::classes().map(|(tool, class)| (tool.to_owned(), class)).collect()
+}
+
+/// Whether this server stands for the playground.
+pub(crate) fn is_meant(spec: &ServerSpec) -> bool {
+    spec.transport.url() == Some(URL)
 }
 
 /// A playground that runs in this process until it ends.

@@ -21,6 +21,11 @@ enum Format {
 }
 
 impl Telemetry {
+    /// Lines of text, for a command without these options.
+    pub(crate) fn lines(filter: &str) -> Telemetry {
+        Telemetry { log_format: Format::Text, log_filter: filter.to_owned() }
+    }
+
     /// Starts reporting; once per process.
     pub(crate) fn start(&self) -> Result<(), String> {
         let filter = EnvFilter::try_new(&self.log_filter)

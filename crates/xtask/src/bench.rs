@@ -3,6 +3,8 @@
 //! Times differ from machine to machine; instruction counts hardly do, so `docs/performance.md` records
 //! both. The count is the difference of two runs, which takes start-up and policy loading out of it.
 
+mod wrap;
+
 use std::path::Path;
 
 use anyhow::{Context, Result};
@@ -30,6 +32,8 @@ enum Subject {
     Json,
     /// The Pharo server against the bare image side, held to its budgets: `pharo-interop`
     Pharo,
+    /// What `portcullis wrap` adds to a stdio server
+    Wrap,
 }
 
 /// Runs the benchmarks of one crate; for policies also counts instructions.
@@ -37,6 +41,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match arguments.subject {
         Subject::Json => run_benches("portcullis-json", &[]),
         Subject::Pharo => run_benches("pharo-interop", &["--", "--check"]),
+        Subject::Wrap => wrap::run(),
         Subject::Policy => {
             run_benches("portcullis-policy", &[])?;
             print_instructions_per_decision()

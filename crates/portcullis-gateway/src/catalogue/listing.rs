@@ -14,6 +14,7 @@ use super::Known;
 use crate::gateway::Gateway;
 use crate::once::Patience;
 use crate::own::{self, Place};
+use crate::pins::{self, Sighting};
 use crate::probe;
 use crate::server::Server;
 use crate::settings::Settings;
@@ -54,13 +55,17 @@ async fn run(gateway: Arc<Gateway>, server: Arc<Server>) -> Result<Arc<Known>, S
     let pages = list(&gateway, &server).await?;
     let tools = make(&gateway, &server, pages).await?;
     tracing::info!(server = server.name(), tools = tools.len(), "listed the tools of a server");
-    Ok(server.catalogue.replace(tools, generation, &gateway.settings))
+    let before = server.catalogue.known();
+    let known = server.catalogue.replace(tools, generation, &gateway.settings);
+    if before.is_some_and(|before| before.tools.offered() != known.tools.offered()) {
+        gateway.announce_tools();
+    }
+    Ok(known)
 }
 
 async fn list(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Pages, Stop> {
     let deadline = Instant::now() + Patience::of(&gateway.settings).whole.saturating_sub(MARGIN);
-    let eras = before(deadline, probe::eras(gateway, server)).await?;
-    if eras.modern {
+    if before(deadline, probe::lists_modern(gateway, server)).await? {
         return before(deadline, list_in(gateway, server, &Place::modern())).await;
     }
     let place = before(deadline, own::open_session(gateway, server)).await?;
@@ -123,14 +128,20 @@ impl Pages {
         if fits { Ok(()) } else { Err(TOO_MUCH) }
     }
 
-    /// Each tool beside its siblings.
-    fn tools(&self, server: &Server, settings: &Settings) -> Result<Tools, UpstreamFault> {
+    /// Pinned first, then each judged beside its siblings.
+    fn tools(&self, gateway: &Gateway, server: &Server) -> Result<Tools, Stop> {
         let pages: Vec<_> = self.results.iter().filter_map(|result| read_tools(result).ok()).collect();
         let listed = || pages.iter().flat_map(|page| &page.elements);
-        let workshop = Workshop::new(&server.config, listed().map(|tool| tool.name));
+        let names = || listed().map(|tool| tool.name);
+        let seen: Vec<_> = listed().map(|tool| Sighting::of(tool.name, tool.definition)).collect();
+        let known = server.catalogue.known();
+        let learned = known.iter().flat_map(|known| known.tools.iter()).filter(|tool| tool.learned);
+        let present = names().chain(learned.map(|tool| tool.name.as_str())).collect();
+        pins::take_in(gateway, server.name(), &seen, &present)?;
+        let workshop = Workshop::new(gateway, &server.config, names());
         let mut tools = Tools::default();
         for tool in listed() {
-            tools.put(Arc::new(workshop.tool(tool)), settings).map_err(|_| TOO_MUCH)?;
+            tools.put(Arc::new(workshop.tool(tool)), &gateway.settings).map_err(|_| TOO_MUCH)?;
         }
         Ok(tools)
     }
@@ -139,7 +150,6 @@ impl Pages {
 /// Judging many tools takes a while: not on a thread that serves.
 async fn make(gateway: &Arc<Gateway>, server: &Arc<Server>, pages: Pages) -> Result<Tools, Stop> {
     let (gateway, server) = (gateway.clone(), server.clone());
-    let work = tokio::task::spawn_blocking(move || pages.tools(&server, &gateway.settings));
-    let made = work.await.unwrap_or(Err(UpstreamFault::NotMcp("tools that cannot be judged")));
-    made.map_err(Stop::from)
+    let work = tokio::task::spawn_blocking(move || pages.tools(&gateway, &server));
+    work.await.unwrap_or(Err(UpstreamFault::NotMcp("tools that cannot be judged").into()))
 }

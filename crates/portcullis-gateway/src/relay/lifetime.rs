@@ -64,6 +64,7 @@ fn visible(gateway: &Gateway, caller: &Caller) -> BTreeSet<String> {
     let shown = known
         .tools
         .iter()
+        .filter(|tool| !tool.withheld)
         .filter(|tool| allows(gateway, caller, Subject::List { tool: &tool.name, class: tool.class }));
     shown.map(|tool| tool.name.clone()).collect()
 }

@@ -10,8 +10,9 @@ use portcullis_policy as policy;
 use portcullis_state::log::Verdict;
 
 use super::{End, Purpose, Relay};
+use crate::authenticate::Door;
 use crate::decide::allows;
-use crate::events::EventSource;
+use crate::events::Arrived;
 use crate::filter;
 use crate::methods::{Handling, handling};
 use crate::own;
@@ -22,10 +23,9 @@ use crate::stop::{Refusal, Stop, UpstreamFault};
 
 impl Relay {
     /// Relays one event; true when it was the last.
-    pub(super) async fn relay(&mut self, source: &EventSource, event: Event) -> Result<bool, End> {
-        let message = match source.message(&event).map_err(End::Failed)? {
-            Some(message) => message,
-            None => return self.mark_place(event).await.map(|()| false),
+    pub(super) async fn relay(&mut self, Arrived { event, message }: Arrived) -> Result<bool, End> {
+        let Some(message) = message else {
+            return self.mark_place(event).await.map(|()| false);
         };
         match message {
             Message::Response(response) => self.response(response, event).await,
@@ -36,7 +36,8 @@ impl Relay {
 
     /// An event without a message tells a legacy client where to come back to.
     async fn mark_place(&self, event: Event) -> Result<(), End> {
-        if !self.era.has_sessions() || (event.id.is_none() && event.retry_ms.is_none()) {
+        let nowhere = self.caller.door == Door::Pipe || !self.era.has_sessions();
+        if nowhere || (event.id.is_none() && event.retry_ms.is_none()) {
             return Ok(());
         }
         let marker = Event { data: String::new(), name: None, ..event };
@@ -56,7 +57,10 @@ impl Relay {
         if let (Purpose::Listen(listen, _), Outcome::Result(result)) = (&self.purpose, &mut outcome) {
             meta::set(result, meta::key::SUBSCRIPTION_ID, listen.client_id.to_value());
         }
-        let clean = filter::outcome(&self.gateway, &self.caller, self.era, &call, outcome);
+        let clean = match filter::prepare(&self.gateway, &self.caller, &call, &outcome).await {
+            Ok(()) => filter::outcome(&self.gateway, &self.caller, self.era, &call, outcome),
+            Err(stop) => Err(stop),
+        };
         let text = match clean {
             Ok(outcome) => Response { id: None, outcome }.into_text(&call.client_id),
             Err(Stop::Upstream(fault)) => return Err(End::Failed(fault)),

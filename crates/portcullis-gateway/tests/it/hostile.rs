@@ -160,6 +160,9 @@ async fn a_definition_that_a_client_was_shown_is_the_one_that_its_call_is_judged
     changed.store(true, Ordering::Relaxed);
     rig.client.ask("tools/list", "", "").await;
     let answer = rig.client.call("echo", TEXT).await;
+    assert_eq!(answer.at("result|_meta|portcullis/decision|rule"), "(tool changed)", "{}", answer.text);
+    rig.accept("echo").await;
+    let answer = rig.client.call("echo", TEXT).await;
     assert_eq!(answer.at("result|isError"), "true", "{}", answer.text);
     assert_eq!(rig.client.call("echo", r#"{"other":1}"#).await.at("result|isError"), "false");
 }

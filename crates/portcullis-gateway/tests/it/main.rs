@@ -9,6 +9,7 @@
 
 mod client;
 mod fake_server;
+mod local;
 mod rig;
 
 mod calls;
@@ -18,6 +19,8 @@ mod faults;
 mod hostile;
 mod legacy;
 mod lists;
+mod local_servers;
+mod pins;
 mod records;
 mod revokes;
 mod streams;

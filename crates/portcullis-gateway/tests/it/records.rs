@@ -111,6 +111,7 @@ async fn counters_come_back_from_the_log() {
     let state = portcullis_gateway::State {
         log: rig.log.clone(),
         ledger: std::sync::Arc::new(from_snapshot),
+        pins: std::sync::Arc::new(portcullis_state::pins::Pins::in_memory().unwrap()),
         digest_key: portcullis_state::DigestKey::from_bytes(&[2; 32]),
         clock: std::sync::Arc::new(jiff::Timestamp::now),
     };
@@ -138,6 +139,7 @@ async fn when_the_log_takes_nothing_nothing_is_let_through() {
     let state = portcullis_gateway::State {
         log: std::sync::Arc::new(log),
         ledger: std::sync::Arc::new(Ledger::empty()),
+        pins: std::sync::Arc::new(portcullis_state::pins::Pins::in_memory().unwrap()),
         digest_key: portcullis_state::DigestKey::from_bytes(&[2; 32]),
         clock: std::sync::Arc::new(jiff::Timestamp::now),
     };

@@ -5,13 +5,14 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use portcullis_gateway::{
-    ActivePolicy, EraSetting, Gateway, Ledger, ServerSpec, Settings, Snapshot, State, serve,
+    ActivePolicy, EraSetting, Gateway, Ledger, ServerSpec, Settings, Snapshot, State, TransportSpec, serve,
 };
 use portcullis_json::Value;
 use portcullis_policy::{Class, Policy};
 use portcullis_state::grants::{Grant, GrantTable, TableEntry, TokenHash};
 use portcullis_state::log::{DecisionLog, LogOptions};
-use portcullis_state::{CheckpointKey, DigestKey, Secret};
+use portcullis_state::pins::Pins;
+use portcullis_state::{CheckpointKey, DigestKey, Secret, StateFault};
 use tokio::net::TcpListener;
 use tokio::sync::oneshot;
 
@@ -30,6 +31,7 @@ pub(crate) struct Rig {
     pub(crate) server: FakeServer,
     pub(crate) client: Client,
     pub(crate) log: Arc<DecisionLog>,
+    pub(crate) pins: Arc<Pins>,
     pub(crate) directory: tempfile::TempDir,
     pub(crate) stop: Option<oneshot::Sender<()>>,
     pub(crate) served: tokio::task::JoinHandle<std::io::Result<()>>,
@@ -72,7 +74,7 @@ pub(crate) fn spec(name: &str, url: String) -> ServerSpec {
     let classes = BTreeMap::from([("echo".to_owned(), Class::Read), ("write".to_owned(), Class::Write)]);
     ServerSpec {
         name: name.to_owned(),
-        url,
+        transport: TransportSpec::http(url),
         headers: vec![("Authorization".to_owned(), Secret::from(CREDENTIAL))],
         classes,
         era: EraSetting::Auto,
@@ -105,16 +107,26 @@ impl Rig {
     }
 
     pub(crate) async fn with(server: FakeServer, snapshot: Snapshot, settings: Settings) -> Rig {
+        Rig::with_pins(server, snapshot, settings, Pins::in_memory().unwrap()).await
+    }
+
+    pub(crate) async fn with_pins(
+        server: FakeServer,
+        snapshot: Snapshot,
+        settings: Settings,
+        pins: Pins,
+    ) -> Rig {
         let directory = tempfile::tempdir().unwrap();
         let key = CheckpointKey::from_bytes(&[1; 32]);
         // The counters' snapshot goes beside the log.
         let place = directory.path().join("log");
         std::fs::create_dir(&place).unwrap();
         let (log, _) = DecisionLog::open(&place, key, LogOptions::default()).unwrap();
-        let log = Arc::new(log);
+        let (log, pins) = (Arc::new(log), Arc::new(pins));
         let state = State {
             log: log.clone(),
             ledger: Arc::new(Ledger::empty()),
+            pins: pins.clone(),
             digest_key: DigestKey::from_bytes(&[2; 32]),
             clock: Arc::new(Timestamp::now),
         };
@@ -127,7 +139,7 @@ impl Rig {
         };
         let served = tokio::spawn(serve(listener, None, gateway.clone(), shutdown));
         let client = Client::new(format!("{base}/mcp/fake"), TOKEN);
-        Rig { gateway, server, client, log, directory, stop: Some(stop), served, base }
+        Rig { gateway, server, client, log, pins, directory, stop: Some(stop), served, base }
     }
 
     pub(crate) fn client_at(&self, path: &str, token: &str) -> Client {
@@ -136,6 +148,20 @@ impl Rig {
 
     pub(crate) fn replace_policy(&self, policy: &str, version: u32) {
         self.gateway.replace(snapshot(&[("fake", url_of(&self.server))], policy, version));
+    }
+
+    /// An administrator looks at what the tool is now, and accepts it.
+    pub(crate) async fn accept(&self, tool: &'static str) {
+        let pins = self.pins.clone();
+        let accepted = tokio::task::spawn_blocking(move || -> Result<(), StateFault> {
+            pins.change("fake", |open| {
+                let change = open.changes()?.remove(tool).unwrap();
+                open.note_shown(tool, &change.fingerprint)?;
+                open.accept(tool, Timestamp::now()).map(|_| ())
+            })
+        });
+        accepted.await.unwrap().unwrap();
+        self.gateway.look_again("fake");
     }
 
     /// Every record of the log so far.

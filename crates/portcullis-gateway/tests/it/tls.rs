@@ -44,6 +44,7 @@ async fn listen_with_tls(config: Arc<rustls::ServerConfig>) -> (FakeServer, temp
     let state = State {
         log: Arc::new(log),
         ledger: Arc::new(Ledger::empty()),
+        pins: Arc::new(portcullis_state::pins::Pins::in_memory().unwrap()),
         digest_key: DigestKey::from_bytes(&[2; 32]),
         clock: Arc::new(Timestamp::now),
     };

@@ -17,7 +17,7 @@ const DOMAIN: &[u8] = b"portcullis.decision-log.v1\n";
 const HASH_KEY: &[u8] = b",\"hash\":\"";
 const HASH_END: &[u8] = b"\"}";
 /// Bytes of `,"hash":"<64 digits>"}`.
-const SEAL_BYTES: usize = HASH_KEY.len() + 64 + HASH_END.len();
+pub(crate) const SEAL_BYTES: usize = HASH_KEY.len() + 64 + HASH_END.len();
 
 /// A place in the chain: a record's number and hash.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,6 +50,12 @@ pub(crate) fn check_seal(line: &[u8]) -> Result<Hash, SealFault> {
         seal.strip_prefix(HASH_KEY).and_then(|rest| rest.strip_suffix(HASH_END)).ok_or(SealFault::Missing)?;
     let stored = parse_hex(digits).ok_or(SealFault::Missing)?;
     if stored == hash_of(open) { Ok(stored) } else { Err(SealFault::Wrong) }
+}
+
+/// The hash that a whole line with its line break ends with, taken at its word.
+pub(crate) fn stored_hash(line: &[u8]) -> Option<Hash> {
+    let (_, seal) = line.strip_suffix(b"\n")?.split_last_chunk::<SEAL_BYTES>()?;
+    parse_hex(seal.strip_prefix(HASH_KEY)?.strip_suffix(HASH_END)?)
 }
 
 /// Why a line's hash does not hold.

@@ -7,7 +7,7 @@ use std::io;
 use std::path::{Path, PathBuf};
 
 use super::chain::Position;
-use super::segment::{Line, Lines, Segment, segments};
+use super::segment::{Line, Lines, Segment, segments, start_before};
 use super::stored::Stored;
 
 /// Where to begin.
@@ -58,7 +58,9 @@ impl Follower {
             }
         };
         if let Some(segment) = start {
-            follower.enter(segment.clone(), 0)?;
+            let near = if from == Begin::End { u64::MAX } else { follower.skip_through };
+            let offset = start_before(&segment.path, near)?;
+            follower.enter(segment.clone(), offset)?;
         }
         if from == Begin::End {
             follower.skip_to_end()?;

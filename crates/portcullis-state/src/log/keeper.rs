@@ -4,6 +4,7 @@
 //! Without such callers a sync follows within 10 ms. Between syncs the keeper signs checkpoints that are
 //! due by age, rotates, retires old segments, keeps the `head` file, and tries to recover a failed log.
 
+use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
@@ -15,6 +16,7 @@ use tokio::sync::watch;
 
 use super::chain::Position;
 use super::fault::LogFault;
+use super::others::{Held, Others, try_for};
 use super::writer::{Checkpoint, Writer};
 use super::{LogHealth, LogOptions, checkpoint, lock_plain, lock_writer, retention};
 
@@ -48,6 +50,38 @@ struct HeadState {
     written_at: Option<Instant>,
 }
 
+/// The writer, while this process may write.
+pub(crate) struct Writing<'a> {
+    // Let go before the writer: another thread must not take this turn for its own.
+    _turn: Option<Held>,
+    writer: MutexGuard<'a, Writer>,
+    /// Nothing waited for a sync before.
+    pub(crate) was_idle: bool,
+}
+
+impl Deref for Writing<'_> {
+    type Target = Writer;
+
+    fn deref(&self) -> &Writer {
+        &self.writer
+    }
+}
+
+impl DerefMut for Writing<'_> {
+    fn deref_mut(&mut self) -> &mut Writer {
+        &mut self.writer
+    }
+}
+
+/// Leave to replace the `head` file or the counters' snapshot, or to remove segments.
+pub(crate) enum Keeping {
+    /// No other process has the log.
+    Alone,
+    /// The others must wait.
+    #[expect(dead_code, reason = "it is held, not read")]
+    Turn(Held),
+}
+
 impl Shared {
     pub(crate) fn new(writer: Writer, options: LogOptions) -> Shared {
         let directory = writer.directory.clone();
@@ -69,8 +103,29 @@ impl Shared {
         }
     }
 
+    /// The writer, to be looked at.
     pub(crate) fn lock(&self) -> MutexGuard<'_, Writer> {
         lock_writer(&self.writer)
+    }
+
+    /// The writer, to write: with the turn to append and knowing all that others appended, where there are
+    /// others.
+    pub(crate) fn writing(&self) -> Result<Writing<'_>, LogFault> {
+        let mut writer = self.lock();
+        let was_idle = writer.pending.is_empty();
+        // What it stumbles over is looked at again when nobody else can write.
+        let _ = writer.read_ahead_of_turn();
+        let turn = writer.others.as_ref().map(Others::turn).transpose()?;
+        writer.catch_up()?;
+        Ok(Writing { _turn: turn, writer, was_idle })
+    }
+
+    /// The turn to keep what lies beside the segments; nothing if another process is at it.
+    pub(crate) fn keeping(&self) -> Option<Keeping> {
+        match self.lock().others.as_ref() {
+            Some(others) => try_for(&others.keep).map(Keeping::Turn),
+            None => Some(Keeping::Alone),
+        }
     }
 
     fn now(&self) -> Timestamp {
@@ -122,22 +177,42 @@ impl Shared {
         if known || (recent && !at_once) {
             return;
         }
+        let Some(keeping) = self.keeping() else {
+            return;
+        };
         head.written_at = Some(Instant::now());
         let storage = &*self.options.storage;
-        if checkpoint::write_head(storage, &self.directory, &checkpoint.line).is_ok() {
+        let newer = matches!(keeping, Keeping::Turn(_)) && self.kept_head() >= sequence;
+        if newer || checkpoint::write_head(storage, &self.directory, &checkpoint.line).is_ok() {
             self.head_sequence.store(sequence, Ordering::Relaxed);
         }
+    }
+
+    /// The checkpoint in the `head` file: another process may have put it there.
+    fn kept_head(&self) -> u64 {
+        let head = checkpoint::read_head(&self.directory).ok().flatten().and_then(Result::ok);
+        head.map_or(0, |head| head.position.sequence)
     }
 
     pub(crate) fn recover(&self) -> Result<(), LogFault> {
         let _turn = lock_plain(&self.turn);
         let now = self.now();
-        self.lock().recover(now)
+        let mut writer = self.lock();
+        let _others = writer.others.as_ref().map(Others::turn).transpose()?;
+        writer.recover(now)
     }
 
     pub(crate) fn rotate(&self) -> Result<(), LogFault> {
+        self.rotate_if(|_| true)
+    }
+
+    /// Rotates unless another process has done it by now.
+    fn rotate_if(&self, due: impl FnOnce(&Writer) -> bool) -> Result<(), LogFault> {
         let mut head = lock_plain(&self.turn);
-        let mut writer = self.lock();
+        let mut writer = self.writing()?;
+        if !due(&writer) {
+            return Ok(());
+        }
         let result = writer.rotate(self.now());
         let checkpoint = writer.checkpoint.clone();
         let durable = writer.durable.position.sequence;
@@ -172,7 +247,7 @@ impl Shared {
     /// The last checkpoint of an orderly end.
     pub(crate) fn seal_off(&self) -> Result<(), LogFault> {
         let now = self.now();
-        let mut writer = self.lock();
+        let mut writer = self.writing()?;
         if writer.since_checkpoint > 0 {
             writer.write_checkpoint(now)?;
         }
@@ -210,6 +285,8 @@ fn run(shared: &Shared) {
         // A failure is kept in the writer and seen in the next round.
         let _ = shared.sync();
         look_after(shared);
+        // Small steps, so that the next record of this process need not wait.
+        let _ = shared.lock().read_ahead(0);
     }
     // The last chance for what a failure has left open: who starts next finds it on the disk or not at all.
     let _ = shared.recover();
@@ -241,6 +318,7 @@ fn wait_for_work(shared: &Shared) {
 }
 
 /// What the log needs by age or size.
+#[derive(PartialEq, Eq)]
 enum Due {
     Nothing,
     Checkpoint,
@@ -249,20 +327,29 @@ enum Due {
 
 /// Checkpoints by age, rotation, the `head` file. What fails is due again in the next round.
 fn look_after(shared: &Shared) {
-    match what_is_due(shared) {
+    let found = what_is_due(shared, &shared.lock());
+    match found {
         Due::Nothing => {}
-        Due::Checkpoint => drop(shared.lock().write_checkpoint(shared.now())),
-        Due::Rotation => drop(shared.rotate()),
+        Due::Checkpoint => drop(sign(shared)),
+        Due::Rotation => drop(shared.rotate_if(|writer| what_is_due(shared, writer) == Due::Rotation)),
     }
     shared.keep_head(false);
 }
 
-fn what_is_due(shared: &Shared) -> Due {
+/// Signs what is there, unless another process has done it by now.
+fn sign(shared: &Shared) -> Result<(), LogFault> {
+    let mut writer = shared.writing()?;
+    if what_is_due(shared, &writer) == Due::Checkpoint {
+        writer.write_checkpoint(shared.now())?;
+    }
+    Ok(())
+}
+
+fn what_is_due(shared: &Shared, writer: &Writer) -> Due {
     let now = shared.now();
     let older =
         |since: Timestamp, age: Duration| now > since && now.duration_since(since).unsigned_abs() >= age;
     let options = &shared.options;
-    let writer = shared.lock();
     let unsigned = writer.since_checkpoint > 0;
     if writer.length >= options.segment_bytes_max
         || unsigned && older(writer.segment_started, options.segment_age_max)

@@ -12,11 +12,13 @@ mod checkpoint;
 mod export;
 mod fault;
 mod follow;
+mod join;
 mod judge;
 mod keeper;
 mod line;
 mod ocsf;
 mod open;
+mod others;
 mod record;
 mod replay;
 mod retention;
@@ -40,7 +42,9 @@ pub use chain::{GENESIS, Hash, Position, hex};
 pub use export::{ExportFormat, Exported, export};
 pub use fault::{LogFault, OpenFault};
 pub use follow::{Begin, Followed, Follower};
+pub use join::Joining;
 pub use open::Opened;
+pub use others::{Foreign, TURN_WAIT_MAX};
 pub use record::*;
 pub use replay::{Coverage, Movement, Replay, ReplayFault, Replayed};
 pub use retention::Retention;
@@ -58,7 +62,7 @@ pub(crate) use storage::replace_file;
 use crate::directory::DirectoryLock;
 use crate::keys::CheckpointKey;
 use crate::snapshot::{self, SnapshotFault};
-use keeper::Shared;
+use keeper::{Keeping, Shared};
 use writer::Writer;
 
 /// How the log behaves.
@@ -118,7 +122,7 @@ pub struct LogHealth {
     pub head: u64,
 }
 
-/// The log, open for appending. One per data directory.
+/// The log, open for appending. One per process; `open` for one process alone, `join` for several.
 pub struct DecisionLog {
     shared: Arc<Shared>,
     keeper: Option<JoinHandle<()>>,
@@ -184,15 +188,26 @@ impl DecisionLog {
 
     /// Appends a record. INVARIANT (no record, no call): the call may leave only when the ticket settles.
     pub fn append(&self, time: Timestamp, entry: &Entry<'_>) -> Result<Ticket, LogFault> {
+        self.append_if(entry, || Ok(time))
+    }
+
+    /// Appends a record unless `settle` refuses, which is asked when nobody else can append any more and all
+    /// that others charged is known; it gives the record's time.
+    pub fn append_if<E: From<LogFault>>(
+        &self,
+        entry: &Entry<'_>,
+        settle: impl FnOnce() -> Result<Timestamp, E>,
+    ) -> Result<Ticket, E> {
         let body = line::body_of(entry)?;
         let must_be_durable = entry.must_be_durable(self.shared.options.sync);
-        let mut writer = self.shared.lock();
-        let idle = writer.pending.is_empty();
+        let mut writer = self.shared.writing()?;
+        let time = settle()?;
         // The keeper is woken by a failure too: it brings the log back.
         let position = writer.append(time, &body).inspect_err(|_| self.shared.wake.notify_one())?;
         let waiting = must_be_durable.then(|| writer.wait_for_last()).transpose()?;
+        let was_idle = writer.was_idle;
         drop(writer);
-        if idle || waiting.is_some() {
+        if was_idle || waiting.is_some() {
             self.shared.wake.notify_one();
         }
         Ok(Ticket { position, waiting })
@@ -235,6 +250,12 @@ impl DecisionLog {
         self.shared.sync()?;
         let storage = &*self.shared.options.storage;
         let path = snapshot::path_beside(&self.shared.directory);
+        let Some(keeping) = self.shared.keeping() else {
+            return Ok(());
+        };
+        if matches!(keeping, Keeping::Turn(_)) && snapshot::reaches(&path, position) {
+            return Ok(());
+        }
         snapshot::write(storage, &path, &snapshot::Snapshot { position, payload: payload.into() })?;
         self.shared.snapshot_written(position);
         Ok(())

@@ -145,6 +145,20 @@ fn cut_name(segment: &Segment, offset: u64, bytes: u64) -> String {
     format!("cut-{:020}-{offset}-{bytes}.bin", segment.first)
 }
 
+/// Keeps bytes that are about to be cut off a segment at `offset`.
+pub(crate) fn keep_cut_bytes(
+    directory: &Path,
+    segment: &Segment,
+    offset: u64,
+    bytes: &[u8],
+) -> io::Result<()> {
+    if bytes.is_empty() {
+        return Ok(());
+    }
+    let path = directory.join(cut_name(segment, offset, bytes.len() as u64));
+    super::storage::replace_file(&super::storage::Disk, &path, bytes)
+}
+
 fn record_repair(writer: &mut Writer, opened: &Opened, now: Timestamp) -> Result<(), OpenFault> {
     if opened.cut_bytes == 0 && opened.damage.is_none() {
         return Ok(());

@@ -40,6 +40,8 @@ pub enum Movement {
         /// The decision's sequence number.
         decision: u64,
     },
+    /// Damage was accepted: what was charged before is not all known.
+    Forgotten,
 }
 
 /// One record that moved counters.
@@ -190,13 +192,15 @@ impl Replay {
     }
 }
 
-fn moved(record: &Stored) -> Option<Replayed> {
+/// What a record moved; nothing if that cannot be read.
+pub(crate) fn moved(record: &Stored) -> Option<Replayed> {
     let (movement, charges) = match record.kind.as_str() {
         "decision" => (Movement::Charged, record.charges("charges")?),
         "outcome" => {
             let decision = record.number("decision")?;
             (Movement::GivenBack { decision }, record.charges("given_back")?)
         }
+        "repair" if record.text("action") == Some(DAMAGE_ACCEPTED) => (Movement::Forgotten, Vec::new()),
         _ => (Movement::Charged, Vec::new()),
     };
     Some(Replayed { sequence: record.position.sequence, time: record.time, movement, charges })

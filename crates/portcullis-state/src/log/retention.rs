@@ -28,13 +28,16 @@ pub(crate) fn retire(shared: &Shared, now: Timestamp, age_now: Timestamp) -> Res
     let unavailable = |error: std::io::Error| LogFault::Unavailable {
         reason: format!("retiring old segments failed: {error}"),
     };
+    let Some(_keeping) = shared.keeping() else {
+        return Ok(());
+    };
     let found = segments(&shared.directory).map_err(unavailable)?;
     let retired = expired(&found, shared, age_now).map_err(unavailable)?;
     let Some(last) = retired.last() else {
         return Ok(());
     };
     let end = last_record(last).map_err(unavailable)?;
-    let mut writer = shared.lock();
+    let mut writer = shared.writing()?;
     writer.append(now, &retention_body(&end, retired.len()))?;
     drop(writer);
     shared.sync()?;

@@ -5,6 +5,7 @@
 
 use std::fs::File;
 use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom};
+use std::os::unix::fs::FileExt as _;
 use std::path::{Path, PathBuf};
 
 use super::stored::LINE_BYTES_MAX;
@@ -97,6 +98,46 @@ impl Lines {
         self.number -= 1;
         self.reader.seek(SeekFrom::Start(line.offset)).map(drop)
     }
+}
+
+/// So much is read from the start to the end; only larger parts are halved first.
+const HALVED_BYTES_MIN: u64 = 64 << 10;
+/// Bytes that are looked at to find where a line starts.
+const LOOK_BYTES: usize = 16 << 10;
+
+/// The start of a line that is not behind record `sequence`, and not far before it: found by halving, so
+/// that nobody reads a whole segment to see its end.
+pub(crate) fn start_before(path: &Path, sequence: u64) -> io::Result<u64> {
+    let file = File::open(path)?;
+    let (mut low, mut high) = (0, file.metadata()?.len());
+    while high - low > HALVED_BYTES_MIN {
+        let middle = low + (high - low) / 2;
+        match line_after(&file, middle)? {
+            Some((start, found)) if start < high && found <= sequence => low = start,
+            // Also where no line can be made out: what is read from `low` on tells what is there.
+            _ => high = middle,
+        }
+    }
+    Ok(low)
+}
+
+/// The first line that starts behind byte `offset`: where, and the number of its record.
+fn line_after(file: &File, offset: u64) -> io::Result<Option<(u64, u64)>> {
+    let mut bytes = vec![0; LOOK_BYTES];
+    let read = file.read_at(&mut bytes, offset)?;
+    bytes.truncate(read);
+    let Some(line_break) = bytes.iter().position(|byte| *byte == b'\n') else {
+        return Ok(None);
+    };
+    let line = bytes.split_off(line_break + 1);
+    Ok(number_of(&line).map(|number| (offset + line_break as u64 + 1, number)))
+}
+
+/// The number that a line starts with.
+fn number_of(line: &[u8]) -> Option<u64> {
+    let rest = line.strip_prefix(b"{\"seq\":")?;
+    let digits = rest.split(|byte| *byte == b',').next()?;
+    std::str::from_utf8(digits).ok()?.parse().ok()
 }
 
 /// The line that starts at byte `offset` of a file, without its line break.

@@ -1,6 +1,7 @@
 //! The log's one writer: appends, remembers what is not durable yet, fails, recovers, rotates.
 //!
-//! It has no thread and no lock; `mod.rs` puts it behind one mutex and `keeper.rs` syncs it. What was
+//! It has no thread and no lock; `mod.rs` puts it behind one mutex and `keeper.rs` syncs it. `others.rs` tells
+//! it what other processes wrote, where there are any. What was
 //! written since the last sync is kept in memory too (`pending`), because after a failed sync the kernel
 //! may have dropped the pages: recovering writes those bytes again.
 
@@ -13,6 +14,7 @@ use super::chain::{Position, seal};
 use super::checkpoint;
 use super::fault::LogFault;
 use super::line::{Body, open_line};
+use super::others::Others;
 use super::segment::{Segment, line_before};
 use super::storage::{Storage, StoredFile};
 use super::stored::{LINE_BYTES_MAX, Stored};
@@ -68,6 +70,8 @@ pub(crate) struct Writer {
     pub(crate) since_checkpoint: u32,
     pub(crate) checkpoint_time: Timestamp,
     pub(crate) checkpoint: Option<Checkpoint>,
+    /// The other processes that append to this log, if it is shared.
+    pub(crate) others: Option<Others>,
     /// Kept, so that appending allocates nothing inside the lock.
     line: Vec<u8>,
 }
@@ -75,6 +79,7 @@ pub(crate) struct Writer {
 /// What one sync is about.
 pub(crate) struct SyncTurn {
     pub(crate) file: Arc<dyn StoredFile>,
+    segment: u64,
     upto: Durable,
     pub(crate) checkpoint: Option<Checkpoint>,
 }
@@ -117,6 +122,7 @@ impl Writer {
             since_checkpoint: start.since_checkpoint,
             checkpoint_time: now,
             checkpoint: None,
+            others: None,
             line: Vec::with_capacity(4096),
         }
     }
@@ -139,6 +145,10 @@ impl Writer {
         let hash = seal(&mut self.line);
         self.line.push(b'\n');
         if let Err(error) = self.file.write_at(&self.line, self.length) {
+            if self.others.is_some() {
+                // Not left to the next process; if this fails too, it is.
+                let _ = self.file.set_len(self.length);
+            }
             return Err(self.fail(format!("writing failed: {error}")));
         }
         self.length += self.line.len() as u64;
@@ -194,6 +204,7 @@ impl Writer {
         }
         Some(SyncTurn {
             file: self.file.clone(),
+            segment: self.segment.first,
             upto: Durable { position: self.last, length: self.length },
             checkpoint: self.checkpoint.clone(),
         })
@@ -202,12 +213,14 @@ impl Writer {
     /// Takes note of how a sync went and tells those who wait.
     pub(crate) fn finish_sync(&mut self, turn: &SyncTurn, result: std::io::Result<()>) {
         match result {
+            // Another process started a new segment meanwhile: all of the old one was confirmed then.
+            Ok(()) if turn.segment != self.segment.first => {}
             Ok(()) => self.confirm(turn.upto),
             Err(error) => drop(self.fail(format!("syncing failed: {error}"))),
         }
     }
 
-    fn confirm(&mut self, upto: Durable) {
+    pub(crate) fn confirm(&mut self, upto: Durable) {
         let synced_bytes = upto.length.saturating_sub(self.durable.length) as usize;
         self.pending.drain(..synced_bytes.min(self.pending.len()));
         self.durable = upto;
@@ -247,16 +260,17 @@ impl Writer {
         file.write_at(&self.pending, self.durable.length)?;
         // Counted again, in case a panic left the two apart.
         self.length = self.durable.length + self.pending.len() as u64;
+        self.file = file;
+        self.read_on_after_failure()?;
         let mut line = Vec::new();
         open_line(&mut line, &self.last, time, body);
         let hash = seal(&mut line);
         line.push(b'\n');
         let length = self.length + line.len() as u64;
-        file.write_at(&line, self.length)?;
-        file.set_len(length)?;
-        file.sync()?;
+        self.file.write_at(&line, self.length)?;
+        self.file.set_len(length)?;
+        self.file.sync()?;
         let position = Position { sequence: self.last.sequence + 1, hash };
-        self.file = file;
         self.length = length;
         self.last = position;
         self.durable = Durable { position, length };
@@ -264,6 +278,17 @@ impl Writer {
         self.since_checkpoint += 1;
         self.failure = None;
         Ok(())
+    }
+
+    /// What others appended behind it stays.
+    fn read_on_after_failure(&mut self) -> std::io::Result<()> {
+        if self.others.is_none() {
+            return Ok(());
+        }
+        let reason = self.failure.take();
+        let read = self.read_on();
+        self.failure = reason;
+        read
     }
 
     fn remove_leftover(&mut self) -> std::io::Result<()> {
@@ -319,6 +344,10 @@ impl Writer {
             Ok(started) => started,
             Err(error) => return Err(self.undo_rotation(next, &error)),
         };
+        if let Some(others) = &mut self.others {
+            // If this fails, the next turn finds the segment as if another process had started it.
+            others.read_from(&next).map_err(|error| LogFault::Unavailable { reason: error.to_string() })?;
+        }
         self.segment = next;
         self.segment_started = time;
         self.file = file;
@@ -337,6 +366,11 @@ impl Writer {
         self.leftover = Some(next.path);
         match self.remove_leftover() {
             Ok(()) => LogFault::Unavailable { reason },
+            // Other processes may be using it by now: the next turn finds it, or drops it as unfinished.
+            Err(_) if self.others.is_some() => {
+                self.leftover = None;
+                LogFault::Unavailable { reason }
+            }
             Err(_) => self.fail(reason),
         }
     }

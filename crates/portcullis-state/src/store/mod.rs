@@ -106,7 +106,7 @@ impl Store {
     }
 }
 
-fn make_private(path: &Path) -> Result<(), StateFault> {
+pub(crate) fn make_private(path: &Path) -> Result<(), StateFault> {
     use std::os::unix::fs::PermissionsExt as _;
     let mode = std::fs::Permissions::from_mode(0o600);
     std::fs::set_permissions(path, mode).map_err(|error| StateFault::file("protect", path, error))
@@ -126,12 +126,12 @@ fn check_name(what: &str, name: &str) -> Result<(), StateFault> {
     Ok(())
 }
 
-fn stored_time(time: Timestamp) -> i64 {
+pub(crate) fn stored_time(time: Timestamp) -> i64 {
     time.as_microsecond()
 }
 
 /// The time in a column.
-fn time(row: &rusqlite::Row<'_>, column: &str) -> rusqlite::Result<Timestamp> {
+pub(crate) fn time(row: &rusqlite::Row<'_>, column: &str) -> rusqlite::Result<Timestamp> {
     Ok(optional_time(row, column)?.unwrap_or(Timestamp::UNIX_EPOCH))
 }
 

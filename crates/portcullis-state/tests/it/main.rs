@@ -19,6 +19,8 @@ mod log_faults;
 mod log_locks;
 mod log_replays;
 mod log_rotates;
+mod log_shared;
 mod log_tampered;
+mod pins;
 mod servers_and_policies;
 mod setup;

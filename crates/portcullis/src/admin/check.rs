@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use portcullis_gateway::ServerSpec;
+use portcullis_gateway::{ServerSpec, TransportSpec};
 use portcullis_json::{Object, Value};
 
 use crate::introspect::{self, Target};
@@ -16,14 +16,15 @@ pub(super) fn look(mut spec: ServerSpec) -> Result<Value, String> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     let runtime = runtime.map_err(|error| format!("the system gives no threads: {error}"))?;
     runtime.block_on(async {
-        if spec.url == playground::URL {
+        if playground::is_meant(&spec) {
             let running = playground::Running::start()?;
             spec.headers = vec![running.header()];
-            spec.url = running.url;
+            spec.transport = TransportSpec::http(running.url);
         }
         let shown = format!("server `{}`", spec.name);
         let headers = std::mem::take(&mut spec.headers);
-        let target = Target::Url { url: spec.url.clone(), headers };
+        let url = spec.transport.url().unwrap_or_default().to_owned();
+        let target = Target::Url { url, headers };
         let seen = introspect::list_within(target, &shown, LOOK_WAIT, &mut |_| {}).await?;
         Ok(answer(&spec, &seen))
     })

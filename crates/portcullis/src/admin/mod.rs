@@ -6,6 +6,7 @@
 mod arguments;
 mod check;
 mod grants;
+mod pins;
 mod policies;
 mod reach;
 mod servers;
@@ -15,6 +16,7 @@ use jiff::Timestamp;
 use portcullis_gateway::ServerSpec;
 use portcullis_json::{Object, Value};
 use portcullis_state::log::{DecisionLog, Entry, Event, PolicyName};
+use portcullis_state::pins::Pins;
 use portcullis_state::store::{PolicyVersion, Store};
 
 pub(crate) use reach::{Missing, directory, is_running, request};
@@ -32,6 +34,7 @@ const BY: &str = "cli";
 pub(crate) struct Administration<'a> {
     pub(crate) store: &'a mut Store,
     pub(crate) log: &'a DecisionLog,
+    pub(crate) pins: &'a Pins,
     /// What the configuration file of the running gateway declares: not to be changed from here.
     pub(crate) declared: Option<&'a Config>,
     pub(crate) now: Timestamp,
@@ -53,6 +56,8 @@ pub(crate) fn run(
         "server list" => servers::list(administration),
         "server show" => servers::show(administration, &arguments),
         "server remove" => servers::remove(administration, &arguments),
+        "server changes" => pins::changes(administration, &arguments),
+        "server accept" => pins::accept(administration, &arguments),
         "policy add" => policies::add(administration, &arguments),
         "policy list" => policies::list(administration),
         "policy show" => policies::show(administration, &arguments),
@@ -86,6 +91,11 @@ pub(crate) fn check_server(
 /// The name of the server that a command is about, if it only wants to look at it.
 pub(crate) fn server_to_check<'a>(command: &str, arguments: &'a Object) -> Option<&'a str> {
     (command == "server check").then(|| arguments.get("name").and_then(Value::as_str).unwrap_or_default())
+}
+
+/// The server whose tools an administrator accepted with this command.
+pub(crate) fn server_with_accepted_tools<'a>(command: &str, arguments: &'a Object) -> Option<&'a str> {
+    arguments.get("name").and_then(Value::as_str).filter(|_| command == "server accept")
 }
 
 /// Puts an event into the log and waits until it is durable. Not to be called from async code.

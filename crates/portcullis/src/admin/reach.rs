@@ -9,6 +9,7 @@ use jiff::Timestamp;
 use portcullis_json::{Limits, Object, Value, compact, parse};
 use portcullis_state::DataDirectory;
 use portcullis_state::log::{DecisionLog, LogOptions};
+use portcullis_state::pins::Pins;
 use portcullis_state::store::Store;
 
 use super::{Administration, REQUEST_BYTES_MAX, changes, check_server, run, server_to_check};
@@ -85,7 +86,9 @@ fn here(directory: &DataDirectory, command: &str, arguments: &Object) -> Result<
     let key = directory.checkpoint_key().map_err(|fault| text(&fault))?;
     let (log, _) =
         DecisionLog::open(&directory.log(), key, LogOptions::default()).map_err(|fault| text(&fault))?;
-    let mut administration = Administration { store: &mut store, log: &log, declared: None, now };
+    let pins = Pins::open(directory).map_err(|fault| text(&fault))?;
+    let mut administration =
+        Administration { store: &mut store, log: &log, pins: &pins, declared: None, now };
     let answer = run(&mut administration, command, arguments)?;
     if changes(command) {
         log.close().map_err(|fault| text(&fault))?;

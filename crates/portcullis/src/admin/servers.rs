@@ -4,15 +4,15 @@ use std::collections::BTreeMap;
 
 use portcullis_gateway::Snapshot;
 use portcullis_json::{Object, Value};
-use portcullis_state::Secret;
 use portcullis_state::grants::GrantTable;
 use portcullis_state::log::{Action, Event, RiskClass};
 use portcullis_state::store::{HeaderInput, HeaderSource, NewServer, Server, Transport};
+use portcullis_state::{Secret, StateFault};
 
 use super::arguments::Arguments;
 use super::{Administration, BY, text, time};
 use crate::config::DeclaredServer;
-use crate::instance::stored_spec;
+use crate::instance::{class_overrides, stored_spec};
 use crate::playground;
 
 pub(super) fn add(
@@ -56,7 +56,7 @@ fn classes(url: &str, arguments: &Arguments<'_>) -> Result<BTreeMap<String, Risk
 /// A server that the gateway could not use would keep it from starting.
 fn try_out(administration: &Administration<'_>, server: &Server) -> Result<(), String> {
     let spec = stored_spec(administration.store, server)?;
-    let specs: Vec<_> = spec.into_iter().filter(|spec| spec.url != playground::URL).collect();
+    let specs: Vec<_> = spec.into_iter().filter(|spec| !playground::is_meant(spec)).collect();
     Snapshot::compile(specs, Vec::new(), GrantTable::default()).map(|_| ()).map_err(text)
 }
 
@@ -73,11 +73,15 @@ pub(super) fn show(
     arguments: &Arguments<'_>,
 ) -> Result<Value, String> {
     let name = arguments.text("name")?;
-    let shown = match declared(administration, name) {
-        Some(server) => described_from_file(server),
-        None => described(&administration.store.server(name).map_err(text)?),
+    let (shown, classes) = match declared(administration, name) {
+        Some(server) => (described_from_file(server), server.classes.clone()),
+        None => {
+            let server = administration.store.server(name).map_err(text)?;
+            (described(&server), class_overrides(&server))
+        }
     };
-    Ok(Object::new().with("server", shown).into())
+    let tools = super::pins::shown_tools(administration, name, &classes)?;
+    Ok(Object::new().with("server", shown).with("tools", tools).into())
 }
 
 pub(super) fn remove(
@@ -90,11 +94,22 @@ pub(super) fn remove(
     }
     administration.store.remove_server(name).map_err(text)?;
     note(administration, Action::ServerRemoved, name)?;
+    // A server that is added under this name later is another one.
+    let forgotten: Result<(), StateFault> = administration.pins.change(name, |open| open.forget());
+    forgotten.map_err(text)?;
     Ok(Object::new().with("removed", name).into())
 }
 
 fn declared<'a>(administration: &Administration<'a>, name: &str) -> Option<&'a DeclaredServer> {
     administration.declared?.servers.iter().find(|server| server.name == name)
+}
+
+/// Whether the file or the store has a server of this name.
+pub(super) fn check_known(administration: &Administration<'_>, name: &str) -> Result<(), String> {
+    match declared(administration, name) {
+        Some(_) => Ok(()),
+        None => administration.store.server(name).map(|_| ()).map_err(text),
+    }
 }
 
 fn in_file(name: &str) -> String {

@@ -16,7 +16,7 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use portcullis_gateway::{EraSetting, ServerSpec, Settings};
+use portcullis_gateway::{EraSetting, ServerSpec, Settings, TransportSpec};
 use portcullis_policy::Class;
 use portcullis_state::Secret;
 use portcullis_state::grants::TokenHash;
@@ -71,7 +71,7 @@ impl DeclaredServer {
         let headers = self.headers.iter();
         ServerSpec {
             name: self.name.clone(),
-            url: self.url.clone(),
+            transport: TransportSpec::http(self.url.clone()),
             headers: headers.map(|(name, value)| (name.clone(), value.expose().into())).collect(),
             classes: self.classes.clone(),
             era: self.era,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use jiff::Timestamp;
-use portcullis_gateway::{ActivePolicy, EraSetting, ServerSpec, Snapshot};
+use portcullis_gateway::{ActivePolicy, EraSetting, ServerSpec, Snapshot, TransportSpec};
 use portcullis_policy::{Class, Policy};
 use portcullis_state::grants::{Grant, GrantTable, TableEntry};
 use portcullis_state::log::{Action, DecisionLog, Event};
@@ -108,7 +108,7 @@ impl Changing {
             }
         }
         specs.extend(self.config.servers.iter().map(DeclaredServer::spec));
-        for spec in specs.iter_mut().filter(|spec| spec.url == playground::URL) {
+        for spec in specs.iter_mut().filter(|spec| playground::is_meant(spec)) {
             self.point_to_playground(spec)?;
         }
         Ok(specs)
@@ -130,7 +130,7 @@ impl Changing {
             Some(running) => running,
             none => none.insert(playground::Running::start()?),
         };
-        spec.url = running.url.clone();
+        spec.transport = TransportSpec::http(running.url.clone());
         spec.headers = vec![running.header()];
         Ok(())
     }
@@ -144,15 +144,16 @@ pub(crate) fn stored_spec(store: &Store, server: &Server) -> Result<Option<Serve
     };
     Ok(Some(ServerSpec {
         name: server.name.clone(),
-        url: url.clone(),
+        transport: TransportSpec::http(url.clone()),
         headers: store.resolve_headers(server).map_err(text)?,
-        classes: classes(server),
+        classes: class_overrides(server),
         era: EraSetting::Auto,
         answer_timeout_ms: None,
     }))
 }
 
-fn classes(server: &Server) -> BTreeMap<String, Class> {
+/// The classes that an administrator set for a server of the store.
+pub(crate) fn class_overrides(server: &Server) -> BTreeMap<String, Class> {
     let class = |(tool, class): (&String, &portcullis_state::log::RiskClass)| {
         Class::from_name(class.as_str()).map(|class| (tool.clone(), class))
     };

@@ -16,11 +16,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use portcullis_gateway::{Gateway, Ledger, Snapshot};
 use portcullis_json::{Object, Value};
 use portcullis_state::log::{Action, DecisionLog, Event};
+use portcullis_state::pins::Pins;
 use portcullis_state::store::Store;
 use portcullis_state::{DataDirectory, Indexer, SteadyClock};
 use tokio::net::UnixListener;
 
-pub(crate) use assemble::{declared_grant, stored_spec};
+pub(crate) use assemble::{class_overrides, declared_grant, stored_spec};
 pub(crate) use run::{bind, run};
 pub(crate) use signals::Signals;
 pub(crate) use tls::load as load_tls;
@@ -44,6 +45,7 @@ pub(crate) struct Instance {
     log: Arc<DecisionLog>,
     ledger: Arc<Ledger>,
     clock: Arc<SteadyClock>,
+    pins: Arc<Pins>,
     changing: Mutex<Changing>,
     /// Taken by `run`: from the moment that anybody is told of the gateway, commands find it.
     commands: Mutex<Option<UnixListener>>,
@@ -70,7 +72,8 @@ impl Instance {
             tracing::warn!(%fault, "when grants were last used could not be kept");
         }
         let now = self.clock.now();
-        let mut administration = Administration { store, log: &self.log, declared: Some(config), now };
+        let (log, pins) = (&*self.log, &*self.pins);
+        let mut administration = Administration { store, log, pins, declared: Some(config), now };
         let answer = admin::run(&mut administration, command, arguments);
         if !admin::changes(command) {
             return answer;
@@ -78,6 +81,10 @@ impl Instance {
         // What was stored is in force, also when its event could not be written.
         self.refresh_grants(&changing)?;
         if admin::is_about_grants(command) {
+            return answer;
+        }
+        if let Some(server) = admin::server_with_accepted_tools(command, arguments) {
+            self.gateway.look_again(server);
             return answer;
         }
         let refreshed = self.refresh(&mut changing);

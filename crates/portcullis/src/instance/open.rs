@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use portcullis_gateway::{Clock, Gateway, Ledger, State};
 use portcullis_state::log::{Action, DecisionLog, Disk, LogOptions, Retention, Storage};
+use portcullis_state::pins::Pins;
 use portcullis_state::store::Store;
 use portcullis_state::{DataDirectory, Indexer, SteadyClock};
 
@@ -39,6 +40,7 @@ impl Instance {
         }
         let log = Arc::new(log.holding(lock));
         let ledger = Arc::new(Ledger::from_log(&log).map_err(text)?);
+        let pins = Arc::new(Pins::open(&directory).map_err(text)?);
         let settings = config.settings.clone();
         let store = Store::open(&directory).map_err(text)?;
         let nothing = Config::by_default(config.listen, &config.data_dir);
@@ -47,6 +49,7 @@ impl Instance {
         let state = State {
             log: log.clone(),
             ledger: ledger.clone(),
+            pins: pins.clone(),
             digest_key: directory.digest_key().map_err(text)?,
             clock: reading(&clock),
         };
@@ -59,6 +62,7 @@ impl Instance {
             log,
             ledger,
             clock,
+            pins,
         };
         instance.note(Action::Started, Some(env!("CARGO_PKG_VERSION")));
         Ok(instance)

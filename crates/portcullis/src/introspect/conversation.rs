@@ -24,7 +24,7 @@ const MODERN: &str = "2026-07-28";
 
 enum Channel {
     Lines(Lines),
-    Http(Endpoint),
+    Http(Box<Endpoint>),
 }
 
 /// A client of one server.
@@ -50,7 +50,7 @@ impl<'a> Conversation<'a> {
             }
             Target::Url { url, headers } => {
                 progress(&format!("reaching {shown}"));
-                Channel::Http(Endpoint::new(&url, &headers, shown)?)
+                Channel::Http(Box::new(Endpoint::new(&url, &headers, shown)?))
             }
         };
         let revision = MODERN.to_owned();

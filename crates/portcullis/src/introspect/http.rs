@@ -98,8 +98,8 @@ impl Endpoint {
         }
         let events = response.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok());
         let answer = match events.is_some_and(|kind| kind.starts_with("text/event-stream")) {
-            true => self.from_events(response.into_body(), id).await,
-            false => self.from_body(response.into_body()).await,
+            true => self.streamed_answer(response.into_body(), id).await,
+            false => self.whole_answer(response.into_body()).await,
         };
         // What the server wrote is not repeated: it may repeat what we sent.
         answer.map_err(|fault| match fault {
@@ -153,7 +153,7 @@ impl Endpoint {
         }
     }
 
-    async fn from_body(&self, body: Incoming) -> Result<Value, Fault> {
+    async fn whole_answer(&self, body: Incoming) -> Result<Value, Fault> {
         match Limited::new(body, MESSAGE_BYTES_MAX).collect().await {
             Ok(bytes) => message(&bytes.to_bytes()).ok_or_else(|| Fault::Odd(String::new())),
             Err(error) => Err(self.unreachable(error.as_ref())),
@@ -161,7 +161,7 @@ impl Endpoint {
     }
 
     /// The answer may stand among other messages, and the stream may stay open behind it.
-    async fn from_events(&self, body: Incoming, id: i64) -> Result<Value, Fault> {
+    async fn streamed_answer(&self, body: Incoming, id: i64) -> Result<Value, Fault> {
         let limits = SseLimits { line_bytes_max: MESSAGE_BYTES_MAX + 16, event_bytes_max: MESSAGE_BYTES_MAX };
         let (mut reader, mut body) = (Reader::new(limits), Limited::new(body, 2 * MESSAGE_BYTES_MAX));
         let mut read = 0;

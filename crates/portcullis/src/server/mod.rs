@@ -1,6 +1,8 @@
 //! `portcullis server …`: one file for each command.
 
+mod accept;
 mod add;
+mod changes;
 mod check;
 mod list;
 mod remove;
@@ -23,6 +25,10 @@ pub(crate) enum ServerCommand {
     Show(show::Show),
     /// Ask a server who it is, as the gateway would, and list its tools.
     Check(check::Check),
+    /// Show what differs from the pinned definitions of its tools, side by side.
+    Changes(changes::Changes),
+    /// Accept the changed definition of a tool, once it was looked at.
+    Accept(accept::Accept),
     /// Take a server away.
     Remove(remove::Remove),
 }
@@ -34,6 +40,8 @@ impl ServerCommand {
             ServerCommand::List(command) => command.run(output),
             ServerCommand::Show(command) => command.run(output),
             ServerCommand::Check(command) => command.run(output),
+            ServerCommand::Changes(command) => command.run(output),
+            ServerCommand::Accept(command) => command.run(output),
             ServerCommand::Remove(command) => command.run(output),
         }
     }

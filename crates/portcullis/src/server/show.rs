@@ -3,12 +3,13 @@
 use std::io;
 
 use clap::Args;
+use portcullis_catalogue::inert;
 use portcullis_json::{Object, Value};
 
 use crate::admin::Missing;
 use crate::exit::Code;
 use crate::output::Output;
-use crate::reached::{Reached, field};
+use crate::reached::{Reached, field, list, table};
 
 #[derive(Args, Debug)]
 pub(crate) struct Show {
@@ -39,6 +40,23 @@ fn shown(answer: &Value) -> Vec<String> {
         lines.extend(
             members.map(|member| format!("  {}: {}", member.key, member.value.as_str().unwrap_or("-"))),
         );
+    }
+    let row = |tool: &Value| {
+        let name = inert(&field(tool, "name"));
+        vec![name, field(tool, "class"), field(tool, "class_source"), field(tool, "standing")]
+    };
+    let rows: Vec<Vec<String>> = list(answer, "tools").iter().map(row).collect();
+    if rows.is_empty() {
+        lines.push("tools: none seen yet".to_owned());
+        return lines;
+    }
+    let has_changed = rows.iter().any(|row| row.last().is_some_and(|standing| standing == "changed"));
+    lines.extend(table(&["TOOL", "CLASS", "SAYS", "STANDING"], &rows));
+    if has_changed {
+        let name = field(server, "name");
+        lines.push(format!(
+            "changed tools are withheld; look at them with `portcullis server changes {name}`"
+        ));
     }
     lines
 }
