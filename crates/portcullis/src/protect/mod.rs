@@ -59,7 +59,7 @@ impl Protect {
         let Some(home) = self.home.clone().map(Home::at).or_else(Home::of_environment) else {
             return fail(output, "your home directory is not known; set `HOME`");
         };
-        let backups = Backups::at(home.data.join("portcullis/protect"));
+        let backups = Backups::at(home.data.join("portcullis-protect"));
         let project = std::path::absolute(&self.project)?;
         if self.undo {
             return self.take_back(output, &home, &project, &backups);

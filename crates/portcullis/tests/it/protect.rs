@@ -1,8 +1,13 @@
 //! `portcullis protect` on somebody's home directory.
 
 use std::fs;
+use std::process::Command;
+
+use portcullis_clients::{Entry, Home, Way, find};
 
 use crate::command::Place;
+use crate::running::Running;
+use crate::wrap::Client;
 
 const SECRET: &str = "hunter2-of-somebody";
 
@@ -77,4 +82,77 @@ fn guards_go_in_once_and_come_out_byte_for_byte() {
     assert_eq!(undone.code, 0, "{}", undone.error);
     assert_eq!([place.read(".cursor/mcp.json"), place.read(".codex/config.toml")], before);
     assert!(protect(&place, &["--undo"]).out.contains("nothing to take back"));
+}
+
+/// A configuration of each client, all of them with the same small server, one also with a remote one.
+fn of_all_clients(place: &Place, remote: &str, token: &str) {
+    let server = place.path("server.py").to_string_lossy().into_owned();
+    let local =
+        format!(r#"{{ "command": "python3", "args": ["{server}"], "env": {{ "API_KEY": "{SECRET}" }} }}"#);
+    let reached = format!(r#"{{ "url": "{remote}", "headers": {{ "Authorization": "Bearer {token}" }} }}"#);
+    let servers = format!(r#"{{ "mcpServers": {{ "notes": {local} }} }}"#);
+    let files = [
+        (".claude.json", servers.clone()),
+        (".config/Claude/claude_desktop_config.json", servers.clone()),
+        (".cursor/mcp.json", format!(r#"{{ "mcpServers": {{ "notes": {local}, "remote": {reached} }} }}"#)),
+        (".config/Code/User/mcp.json", format!(r#"{{ "servers": {{ "notes": {local}, }} /* yes */ }}"#)),
+        (".codeium/windsurf/mcp_config.json", servers.clone()),
+        (
+            ".codex/config.toml",
+            format!(
+                "[mcp_servers.notes]\ncommand = \"python3\"\nargs = [\"{server}\"]\nenv = {{ API_KEY = \"{SECRET}\" }}\n"
+            ),
+        ),
+        (".gemini/settings.json", servers),
+    ];
+    place.file("server.py", include_str!("notes_server.py"));
+    for (path, text) in files {
+        fs::create_dir_all(place.path(path).parent().unwrap()).unwrap();
+        place.file(path, text);
+    }
+}
+
+/// As a client does: the entry's command, arguments and environment, and little else.
+fn as_its_client_would(entry: &Entry) -> Client {
+    let Way::Command { command, arguments } = &entry.way else { panic!("{} is not started", entry.name) };
+    let mut started = Command::new(command);
+    started.args(arguments).env_clear();
+    started.envs(["PATH", "HOME"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
+    started.envs(entry.environment.iter().map(|(name, value)| (name, value.reveal())));
+    Client::talk(started)
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn every_server_works_when_it_is_started_from_the_rewritten_files() {
+    let place = Place::new();
+    let upstream = Place::new();
+    let up = Running::up(&upstream.path(""));
+    of_all_clients(&place, up.text("url"), up.text("token"));
+    let home = place.path("").to_string_lossy().into_owned();
+    let data = place.path("data").to_string_lossy().into_owned();
+    let ran = place.run(&["protect", "--home", &home, "--project", &data, "--yes", "--data-dir", &data]);
+    assert_eq!(ran.code, 0, "{}{}", ran.out, ran.error);
+    let found = find(&Home::at(place.path("")), None, &[]);
+    let entries: Vec<Entry> = found.into_iter().flat_map(|found| found.entries.unwrap()).collect();
+    assert_eq!(entries.len(), 8);
+    for entry in entries {
+        let mut client = as_its_client_would(&entry);
+        let tools = client.tools();
+        if entry.name == "notes" {
+            assert!(tools.contains(&"read_note".to_owned()), "{tools:?}");
+            assert!(
+                !tools.contains(&"delete_all_notes".to_owned()),
+                "the recommended policy hides it: {tools:?}"
+            );
+            assert_eq!(client.call("read_note").as_deref(), Ok("read_note done"));
+            assert!(client.call("get_environment").unwrap().contains(SECRET), "its environment reaches it");
+        } else {
+            assert!(!tools.is_empty(), "the playground behind a gateway behind us");
+        }
+        assert_eq!(client.close(), Some(0), "{}", entry.name);
+    }
+    let verified = place.run(&["log", "verify", "--data-dir", "data"]);
+    assert_eq!(verified.code, 0, "{}", verified.error);
+    up.stop();
 }
