@@ -145,7 +145,7 @@ fn listed(entry: &Entry, output: &mut Output) -> Result<Vec<Capability>, String>
         server: entry.name.clone(),
         tool: tool.name().to_owned(),
         class: tool.class(),
-        parameters: tool.definition.parameters().iter().map(|parameter| parameter.name.clone()).collect(),
+        parameters: tool.definition.parameters().iter().map(|parameter| parameter.name.to_owned()).collect(),
     };
     Ok(record.tools.iter().map(capability).collect())
 }
