@@ -6,12 +6,13 @@
 
 mod listing;
 
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
-use portcullis_json::{Object, Value};
+use portcullis_json::Object;
 use portcullis_mcp::Era;
 use portcullis_mcp::headers::ParamHeaders;
 use portcullis_mcp::list::read_tools;
@@ -24,7 +25,7 @@ use crate::pins::{self, Sighting};
 use crate::server::Server;
 use crate::settings::{Settings, milliseconds};
 use crate::stop::{GatewayFault, Stop};
-use crate::tool::{Tool, Tools, Workshop};
+use crate::tool::{Tool, Tools, Workshop, is_sendable};
 
 /// The tools of one listing.
 pub(crate) struct Known {
@@ -98,7 +99,7 @@ impl Catalogue {
             return;
         };
         let mut new = Vec::new();
-        for shown in &page.elements {
+        for shown in distinct(&page.elements) {
             match known.tools.get(shown.name) {
                 Some(tool) if tool.definition == *shown.definition => {}
                 Some(tool) if !tool.learned => return self.mark_stale(),
@@ -157,6 +158,7 @@ pub(crate) async fn meet(gateway: &Arc<Gateway>, server: &Arc<Server>, result: &
     let (gateway, server, result) = (gateway.clone(), server.clone(), result.clone());
     let work = tokio::task::spawn_blocking(move || {
         let page = read_tools(&result).map(|page| page.elements).unwrap_or_default();
+        let page = distinct(&page);
         let seen: Vec<_> = page.iter().map(|tool| Sighting::of(tool.name, tool.definition)).collect();
         let known = server.catalogue.known();
         let known = known.iter().flat_map(|known| known.tools.iter()).map(|tool| tool.name.as_str());
@@ -164,6 +166,15 @@ pub(crate) async fn meet(gateway: &Arc<Gateway>, server: &Arc<Server>, result: &
         pins::take_in(&gateway, server.name(), &seen, &present)
     });
     work.await.unwrap_or(Err(GatewayFault::PinsUnavailable.into()))
+}
+
+/// Of two with one name the first counts, in what is judged as in what clients are shown.
+fn distinct<'t, 'd>(tools: impl IntoIterator<Item = &'t ToolDefinition<'d>>) -> Vec<&'t ToolDefinition<'d>>
+where
+    'd: 't,
+{
+    let mut names = HashSet::new();
+    tools.into_iter().filter(|tool| names.insert(tool.name)).collect()
 }
 
 /// Whether every tool of a page is one that is pinned, or that we know to be withheld.
@@ -176,7 +187,10 @@ fn is_met(gateway: &Gateway, server: &Server, result: &Object) -> bool {
     let is_pinned = |tool: &ToolDefinition<'_>| {
         pins::is_pinned(gateway, server.name(), &Sighting::of(tool.name, tool.definition))
     };
-    read_tools(result).is_ok_and(|page| page.elements.iter().all(|tool| is_known(tool) || is_pinned(tool)))
+    let all = |page: &[ToolDefinition<'_>]| {
+        distinct(page).into_iter().all(|tool| is_known(tool) || is_pinned(tool))
+    };
+    read_tools(result).is_ok_and(|page| all(&page.elements))
 }
 
 /// The tool of this name; none if the server does not have it.
@@ -187,22 +201,29 @@ pub(crate) async fn find(
 ) -> Result<Option<Arc<Tool>>, Stop> {
     let settings = &gateway.settings;
     let known = ensure(gateway, server).await?;
-    let age = known.at.elapsed();
-    if age > milliseconds(settings.tools_age_ms_max / 2) {
+    if known.at.elapsed() > milliseconds(settings.tools_age_ms_max / 2) {
         listing::renew(gateway, server);
     }
     if let Some(tool) = known.tools.get(name) {
         return Ok(Some(tool.clone()));
     }
-    if age < milliseconds(settings.tools_recheck_ms) {
-        return Ok(None);
-    }
-    let known = listing::refresh(gateway, server).await?;
-    Ok(known.tools.get(name).cloned())
+    Ok(recheck(gateway, server).await.and_then(|known| known.tools.get(name).cloned()))
 }
 
-/// Whether a listing in this era may show a tool whose definition breaks the rules for mirrored arguments.
+/// Lists again, unless the list is young. A name that is hidden takes this way too, so that an agent cannot
+/// tell it by the time from one that is not there; and that the server does not list now changes nothing.
+pub(crate) async fn recheck(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Option<Arc<Known>> {
+    let young = milliseconds(gateway.settings.tools_recheck_ms);
+    if server.catalogue.known().is_some_and(|known| known.at.elapsed() < young) {
+        return None;
+    }
+    listing::refresh(gateway, server).await.ok()
+}
+
+/// Whether a listing in this era may show this tool: whether a call of it could be judged.
 pub(crate) fn may_show(era: Era, definition: &Object) -> bool {
-    let schema = definition.get("inputSchema").and_then(Value::as_object);
-    !era.is_modern() || schema.is_none_or(|schema| ParamHeaders::from_schema(schema).is_ok())
+    let may_be_sent = |tool: ToolDefinition<'_>| {
+        is_sendable(era, ParamHeaders::from_schema(tool.input_schema).ok().as_ref())
+    };
+    ToolDefinition::of(definition).is_ok_and(may_be_sent)
 }

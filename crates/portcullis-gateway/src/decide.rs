@@ -62,6 +62,9 @@ pub(crate) fn decide(gateway: &Gateway, mut asked: Asked, trail: &mut Trail) -> 
     if verdict.effect == Effect::Deny {
         return Err(refusal(&asked, &verdict).into());
     }
+    if let Some(mismatch) = asked.mismatch.take() {
+        return Err(mismatch);
+    }
     if let (Some(arguments), Some(request)) = (&verdict.obligations.arguments, asked.request()) {
         // INVARIANT: judged is sent. What `set` made of the arguments takes their place.
         let params = request.params.get_or_insert_default();

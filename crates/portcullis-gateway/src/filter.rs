@@ -3,11 +3,13 @@
 //! Lists are filtered by the same `decide` as calls, results are redacted, the server's credential is taken
 //! out, what the server asks inside a result is judged, and modern results are marked private.
 
+use std::collections::HashSet;
 use std::sync::Arc;
 
 use portcullis_json::{Object, Value};
 use portcullis_mcp::list::{self, ListKind};
 use portcullis_mcp::result::{self, ResultKind};
+use portcullis_mcp::tool::ToolDefinition;
 use portcullis_mcp::{Era, ErrorObject, LegacyRevision, Outcome, Subject};
 use portcullis_policy::{self as policy, Detectors, Effect, ServerRequest};
 
@@ -107,7 +109,12 @@ fn judge_result(
     match call.subject {
         Subject::Initialize => opened(result)?,
         Subject::Discover => discovered(result),
-        Subject::ToolCall => note_task(gateway, caller, era, call, result)?,
+        Subject::ToolCall => {
+            note_task(gateway, caller, era, call, result)?;
+            if kind == ResultKind::Task {
+                judge_each(gateway, caller, result)?;
+            }
+        }
         Subject::TaskGet | Subject::TaskUpdate => judge_each(gateway, caller, result)?,
         subject => {
             if let Some(kind) = ListKind::of(subject) {
@@ -134,12 +141,16 @@ fn filter_list(
     if kind == ListKind::Tools {
         caller.server.catalogue.learn(gateway, &caller.server, result);
     }
+    let mut shown = HashSet::new();
     let filtered = list::filter(result, kind, |listed| {
         let name = listed.identity;
         match kind {
             ListKind::Tools => {
                 let class = caller.server.catalogue.class(name);
-                catalogue::may_show(era, listed.definition)
+                // Of two with one name the first is the one that calls are judged with.
+                let is_first = ToolDefinition::of(listed.definition).is_ok() && shown.insert(name.to_owned());
+                is_first
+                    && catalogue::may_show(era, listed.definition)
                     && pins::is_pinned(gateway, caller.server.name(), &Sighting::of(name, listed.definition))
                     && allows(gateway, caller, policy::Subject::List { tool: name, class })
             }
@@ -173,7 +184,8 @@ fn note_task(gateway: &Gateway, caller: &Caller, era: Era, call: &Call, result: 
     opened.map_err(|_| UpstreamFault::NotMcp("a task that is another caller's").into())
 }
 
-fn judge_each(gateway: &Gateway, caller: &Caller, result: &Object) -> Result<(), Stop> {
+/// Judges what is asked in a result, or in a notice about a task.
+pub(crate) fn judge_each(gateway: &Gateway, caller: &Caller, result: &Object) -> Result<(), Stop> {
     let questions = result::input_requests(result);
     let questions = questions.map_err(|_| UpstreamFault::NotMcp("questions that cannot be read"))?;
     for question in questions {
@@ -224,7 +236,9 @@ fn carry_capabilities(result: &mut Object) {
     let Some(capabilities) = result.get_mut("capabilities").and_then(as_object_mut) else {
         return;
     };
-    if let Some(tools) = capabilities.get_mut("tools").and_then(as_object_mut) {
-        tools.insert("listChanged", true.into());
+    for list in ["tools", "resources", "prompts"] {
+        if let Some(offered) = capabilities.get_mut(list).and_then(as_object_mut) {
+            offered.insert("listChanged", true.into());
+        }
     }
 }

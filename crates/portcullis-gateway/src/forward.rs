@@ -10,13 +10,14 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri};
-use http_body_util::{BodyExt as _, Full, Limited};
+use http_body_util::Full;
 use hyper::body::Incoming;
 use portcullis_mcp::headers::{self, ParamHeaders};
 use portcullis_mcp::{Era, Id, Message, Outcome, Response};
 use portcullis_state::log::Ending;
 use tokio::time::{Instant, timeout_at};
 
+use crate::budget::{Spent, Unread};
 use crate::duplex::Attachment;
 use crate::events::{EventSource, read_message};
 use crate::gateway::Gateway;
@@ -139,8 +140,10 @@ async fn over_http(
         Some(Media::Events) if head.status.is_success() => {
             Payload::Stream(EventSource::new(body, era, gateway.settings.event_bytes_max))
         }
+        // Whatever is said to a notification, nobody waits for it.
+        Some(Media::Json) if expected.is_none() && head.status.is_success() => Payload::Accepted,
         Some(Media::Json) => {
-            let bytes = collect(body, gateway.settings.result_bytes_max, deadline).await?;
+            let (bytes, _spent) = collect(gateway, body, deadline).await?;
             let message = read_message(&bytes, era, gateway.settings.result_bytes_max);
             // A page of some proxy in between is better told by its status.
             let message = message.map_err(|fault| match head.status.is_success() {
@@ -210,13 +213,17 @@ fn media_type(headers: &HeaderMap) -> Result<Option<Media>, UpstreamFault> {
     })
 }
 
-async fn collect(body: Incoming, bytes_max: usize, deadline: Instant) -> Result<Bytes, UpstreamFault> {
-    let collected = timeout_at(deadline, Limited::new(body, bytes_max).collect()).await;
-    match collected.map_err(|_| UpstreamFault::TimedOut)? {
-        Ok(collected) => Ok(collected.to_bytes()),
-        Err(error) if error.is::<http_body_util::LengthLimitError>() => Err(UpstreamFault::TooLarge),
-        Err(_) => Err(UpstreamFault::Broken),
-    }
+async fn collect(
+    gateway: &Gateway,
+    body: Incoming,
+    deadline: Instant,
+) -> Result<(Bytes, Spent), UpstreamFault> {
+    let reading = gateway.bodies.collect(body, gateway.settings.result_bytes_max);
+    let read = timeout_at(deadline, reading).await.map_err(|_| UpstreamFault::TimedOut)?;
+    read.map_err(|unread| match unread {
+        Unread::TooLarge | Unread::NoRoom => UpstreamFault::TooLarge,
+        Unread::Broken => UpstreamFault::Broken,
+    })
 }
 
 fn build(server: &Server, url: &Uri, outgoing: Outgoing) -> Result<Request<Full<Bytes>>, UpstreamFault> {

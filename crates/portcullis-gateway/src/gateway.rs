@@ -20,6 +20,7 @@ use portcullis_state::log::{DecisionLog, Entry, Refusals, Strangers};
 use portcullis_state::pins::Pins;
 use tokio::sync::watch;
 
+use crate::budget::Budget;
 use crate::catalogue;
 use crate::duplex::Pool;
 use crate::metrics::Metrics;
@@ -63,6 +64,7 @@ pub struct Gateway {
     pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
     pub(crate) in_flight: InFlight,
+    pub(crate) bodies: Budget,
     pub(crate) streams: Streams,
     live: ArcSwap<Live>,
     changes: watch::Sender<u64>,
@@ -110,6 +112,7 @@ impl Gateway {
             tasks: Tasks::default(),
             metrics: Metrics::default(),
             in_flight: InFlight::new(&settings),
+            bodies: Budget::new(settings.bodies_bytes_max),
             streams: Streams::new(&settings),
             live: ArcSwap::from_pointee(Live::new(snapshot, None)),
             changes: watch::Sender::new(0),

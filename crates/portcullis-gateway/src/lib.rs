@@ -25,6 +25,7 @@ mod respond;
 
 // What they share.
 mod body;
+mod budget;
 mod catalogue;
 mod duplex;
 mod events;

@@ -173,7 +173,8 @@ async fn route(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>)
     let page = match path.as_str() {
         "/healthz" => Some((true, "ok\n".to_owned())),
         "/readyz" => Some(ready(gateway)),
-        // It names servers and rules: not for a page in somebody's browser.
+        // It names servers and rules: for this machine, and not for a page in somebody's browser.
+        "/metrics" if !is_local(peer) => None,
         "/metrics" => match check_source(&gateway.settings, request.uri(), request.headers()) {
             Ok(()) => Some((true, gateway.metrics())),
             Err(stop) => return respond::stop(&stop, &Trail::default()),
@@ -188,10 +189,42 @@ async fn route(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>)
     respond::stop(&fault.into(), &Trail::default())
 }
 
+/// Also when an IPv4 address is written as one of IPv6.
+fn is_local(peer: IpAddr) -> bool {
+    peer.to_canonical().is_loopback()
+}
+
 /// Ready means that calls can be recorded: nothing is let through otherwise.
 fn ready(gateway: &Gateway) -> (bool, String) {
     match gateway.state.log.health().failure {
         None => (true, "ready\n".to_owned()),
         Some(_) => (false, "the decision log cannot be written\n".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_this_machine_is_local() {
+        for (address, local) in [
+            ("127.0.0.1", true),
+            ("::1", true),
+            ("::ffff:127.0.0.1", true),
+            ("10.0.0.1", false),
+            ("fe80::1", false),
+        ] {
+            assert_eq!(is_local(address.parse().unwrap()), local, "{address}");
+        }
+    }
+
+    #[test]
+    fn a_network_of_ipv6_counts_as_one_address() {
+        let of = |address: &str| network(address.parse().unwrap());
+        assert_eq!(of("2001:db8::1"), of("2001:db8::ffff:1"));
+        assert_ne!(of("2001:db8::1"), of("2001:db8:0:1::1"));
+        assert_eq!(of("::ffff:10.0.0.1"), of("10.0.0.1"));
+        assert_ne!(of("10.0.0.1"), of("10.0.0.2"));
     }
 }

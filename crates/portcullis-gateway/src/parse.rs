@@ -5,7 +5,6 @@ use std::sync::Arc;
 use bytes::Bytes;
 use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
-use http_body_util::{BodyExt as _, Limited};
 use hyper::body::Incoming as IncomingBody;
 use portcullis_json::Limits;
 use portcullis_mcp::headers::{ParamPolicy, compare};
@@ -13,13 +12,14 @@ use portcullis_mcp::params::RequestParams;
 use portcullis_mcp::{Claim, Era, Incoming, LegacyRevision, Message, Refusal, Sender, meta};
 
 use crate::authenticate::Caller;
+use crate::budget::{Spent, Unread};
 use crate::events::MESSAGE_DEPTH_MAX;
 use crate::forward::{PROTOCOL_VERSION, SESSION_ID};
 use crate::gateway::Gateway;
 use crate::record::Trail;
 use crate::sessions::Session;
 use crate::settings::milliseconds;
-use crate::stop::{ClientFault, Stop};
+use crate::stop::{ClientFault, GatewayFault, Stop};
 
 /// A message with its era.
 pub(crate) struct Parsed {
@@ -27,18 +27,16 @@ pub(crate) struct Parsed {
     pub(crate) message: Message,
 }
 
-/// The whole body, within bounds of size and time.
-pub(crate) async fn read_body(gateway: &Gateway, body: IncomingBody) -> Result<Bytes, Stop> {
-    let bounded = Limited::new(body, gateway.settings.body_bytes_max).collect();
+/// The whole body, within bounds of size and time, and what it takes of the room for all.
+pub(crate) async fn read_body(gateway: &Gateway, body: IncomingBody) -> Result<(Bytes, Spent), Stop> {
+    let reading = gateway.bodies.collect(body, gateway.settings.body_bytes_max);
     let patience = milliseconds(gateway.settings.body_timeout_ms);
-    match tokio::time::timeout(patience, bounded).await {
-        Err(_) => Err(ClientFault::BodyTooSlow.into()),
-        Ok(Ok(collected)) => Ok(collected.to_bytes()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            Err(ClientFault::BodyTooLarge.into())
-        }
-        Ok(Err(_)) => Err(ClientFault::BodyBroken.into()),
-    }
+    let read = tokio::time::timeout(patience, reading).await.map_err(|_| ClientFault::BodyTooSlow)?;
+    read.map_err(|unread| match unread {
+        Unread::TooLarge => ClientFault::BodyTooLarge.into(),
+        Unread::NoRoom => GatewayFault::Full("large messages").into(),
+        Unread::Broken => ClientFault::BodyBroken.into(),
+    })
 }
 
 /// What surrounds a message and has a say in its era and session.

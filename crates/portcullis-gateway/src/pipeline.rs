@@ -5,6 +5,7 @@
 
 use std::net::IpAddr;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 use http::request::Parts;
@@ -17,6 +18,7 @@ use portcullis_state::log::Verdict;
 use crate::approval::approve;
 use crate::authenticate::{Caller, authenticate, check_source};
 use crate::body::Body;
+use crate::catalogue;
 use crate::decide::decide;
 use crate::filter;
 use crate::forward::{LAST_EVENT_ID, Payload, Reply, forward};
@@ -27,7 +29,7 @@ use crate::own::{self, Place};
 use crate::parse::{self, Envelope, Parsed, parse, read_body};
 use crate::question::{self, About, Asked, ask};
 use crate::record::{self, Decided, OutgoingKind, Trail, record};
-use crate::relay::{self, Purpose};
+use crate::relay::{self, Lists, Purpose};
 use crate::respond::{self, Answer};
 use crate::room::{Held, InFlightPermit};
 use crate::sessions::{Call, Opening};
@@ -89,7 +91,7 @@ async fn enter(
     let permit = gateway.in_flight.take(&caller, &gateway.settings)?;
     match head.method {
         Method::POST => {
-            let bytes = read_body(gateway, body).await?;
+            let (bytes, _spent) = read_body(gateway, body).await?;
             // Strictly, once: whatever two readers could read differently ends here.
             let parsed = parse(gateway, &mut caller, Envelope::Http(&head.headers), &bytes, trail)?;
             run(gateway, caller, parsed, &head.headers, permit, trail).await
@@ -118,7 +120,10 @@ pub(crate) async fn run(
     let asked = ask(gateway, caller.clone(), parsed, headers, trail).await?;
     let returning = Returning::of(gateway, &asked, permit)?;
     // The policy looks at everything, limits included, and takes nothing.
-    let allowed = decide(gateway, asked, trail)?;
+    let allowed = match decide(gateway, asked, trail) {
+        Err(stop) => return Err(as_unknown(gateway, &caller, stop).await),
+        Ok(allowed) => allowed,
+    };
     let returning = returning.under(&allowed);
     // A person's word, before anything is taken.
     let approved = approve(allowed)?;
@@ -131,6 +136,14 @@ pub(crate) async fn run(
     let reply = forward(gateway, permit).await;
     // What comes back is cut to what the caller may see; the outcome is recorded at its end.
     returning.give_back(gateway, reply).await
+}
+
+/// What is hidden takes the same way as what is not there.
+async fn as_unknown(gateway: &Arc<Gateway>, caller: &Caller, stop: Stop) -> Stop {
+    if matches!(stop, Stop::Refused(Refusal::UnknownTool { .. })) {
+        catalogue::recheck(gateway, &caller.server).await;
+    }
+    stop
 }
 
 enum Prepared {
@@ -182,7 +195,7 @@ struct Returning {
     caller: Caller,
     era: Era,
     call: Option<Call>,
-    listens_for_tools: Option<bool>,
+    listens_for: Option<Lists>,
     held: Held,
 }
 
@@ -195,17 +208,17 @@ impl Returning {
             let grant = asked.caller.grant_id();
             gateway.sessions.check_room(grant, &gateway.settings, asked.caller.now)?;
         }
-        let listens_for_tools = match (&asked.about, &asked.kind) {
+        let listens_for = match (&asked.about, &asked.kind) {
             (About::Listen, OutgoingKind::Message { message: Message::Request(request), .. }) => {
-                Some(relay::wants_tools(request.params.as_ref()))
+                Some(relay::wanted_lists(request.params.as_ref()))
             }
             _ => None,
         };
-        let held = match listens_for_tools {
+        let held = match listens_for {
             Some(_) => Held::Stream(gateway.streams.take(&asked.caller, &gateway.settings)?),
             None => Held::Call(permit),
         };
-        Ok(Returning { caller: asked.caller.clone(), era: asked.place.era, call, listens_for_tools, held })
+        Ok(Returning { caller: asked.caller.clone(), era: asked.place.era, call, listens_for, held })
     }
 
     /// With what the verdict obliges to.
@@ -235,8 +248,8 @@ impl Returning {
         match (call.subject, reply) {
             (Subject::Initialize, reply) => self.open_session(gateway, &call, reply).await,
             (_, Reply { payload: Payload::Stream(events), receipt, .. }) => {
-                let purpose = match self.listens_for_tools {
-                    Some(tools) => Purpose::Listen(call, tools),
+                let purpose = match self.listens_for {
+                    Some(lists) => Purpose::Listen(call, lists),
                     None => Purpose::Call(call),
                 };
                 let (source, receipt) = (Some(events), Some(receipt));
@@ -382,6 +395,7 @@ pub(crate) async fn session_stream(
     trail.session = Some(session.id.clone());
     trail.class = Some(portcullis_state::log::RiskClass::Read);
     let era = place.era;
+    let purpose = Purpose::Session { resumes: last_event_id.is_some() };
     let kind = OutgoingKind::OpenStream { last_event_id };
     let held = Held::Stream(gateway.streams.take(&caller, &gateway.settings)?);
     let allowed = decide(gateway, Asked::plain(caller.clone(), place, kind), trail)?;
@@ -396,10 +410,11 @@ pub(crate) async fn session_stream(
             gateway.sessions.close(trail.session.as_deref().unwrap_or_default());
             return Err(ClientFault::SessionUnknown.into());
         }
-        Err(Stop::Upstream(UpstreamFault::Status(_))) => (None, None),
+        // It offers no such stream, and none of its own news will be missed; ours can still be told.
+        Err(Stop::Upstream(UpstreamFault::Status(404 | 405))) => (None, None),
         Err(stop) => return Err(stop),
     };
-    relay::start(gateway, caller, era, Purpose::Session, source, receipt, held).map(Answer::Stream)
+    relay::start(gateway, caller, era, purpose, source, receipt, held).map(Answer::Stream)
 }
 
 /// DELETE: the end of a legacy session, here and at the server.
@@ -442,15 +457,35 @@ async fn record_stop(
             return ("unauthenticated", String::new());
         }
         Stop::Client(fault) => (Verdict::Malformed, String::new(), Some(respond::error_object_text(fault))),
-        Stop::Gateway(GatewayFault::Full(_)) => return ("shed", String::new()),
-        // Nothing can be written, or it was written when it left.
-        Stop::Gateway(_) => return ("unavailable", String::new()),
-        Stop::Upstream(_) => return ("failed", String::new()),
+        Stop::Gateway(_) | Stop::Upstream(_) => {
+            record_fault(gateway, stop, trail).await;
+            return (fault_word(stop), String::new());
+        }
     };
     let decided = Decided { message: message.as_deref(), ..Decided::plain(verdict, &rule) };
     // A refusal stands whether or not it can be written; `write` has told the operator.
     let _ = record::write(gateway, trail, &decided).await;
     (verdict.as_str(), rule)
+}
+
+/// What failed before anything was decided still names its grant and tool in the log.
+async fn record_fault(gateway: &Gateway, stop: &Stop, trail: &Trail) {
+    if trail.recorded.load(Ordering::Relaxed) || trail.grant.is_none() {
+        return;
+    }
+    let message = respond::error_object(stop).message;
+    let decided =
+        Decided { message: Some(&message), ..Decided::plain(Verdict::Unavailable, "(unavailable)") };
+    // That it cannot be written is told to the operator by `write`.
+    let _ = record::write(gateway, trail, &decided).await;
+}
+
+fn fault_word(stop: &Stop) -> &'static str {
+    match stop {
+        Stop::Gateway(GatewayFault::Full(_)) => "shed",
+        Stop::Gateway(_) => "unavailable",
+        _ => "failed",
+    }
 }
 
 fn stranger_reason(stop: &Stop) -> &'static str {

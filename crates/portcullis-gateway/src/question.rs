@@ -35,12 +35,14 @@ pub(crate) struct Asked {
     /// How the answer finds back; none for what wants no answer.
     pub(crate) call: Option<Call>,
     pub(crate) trace: Vec<(HeaderName, HeaderValue)>,
+    /// Headers do not repeat the arguments. Told only to those who may know the tool, so after the verdict.
+    pub(crate) mismatch: Option<Stop>,
 }
 
 impl Asked {
     /// Something about nothing in particular, such as a stream or its end.
     pub(crate) fn plain(caller: Caller, place: Place, kind: OutgoingKind) -> Asked {
-        Asked { caller, place, kind, about: About::Nothing, call: None, trace: Vec::new() }
+        Asked { caller, place, kind, about: About::Nothing, call: None, trace: Vec::new(), mismatch: None }
     }
 
     /// The request that would leave, if it is one.
@@ -68,7 +70,7 @@ pub(crate) enum About {
 /// What is asked with this message.
 pub(crate) async fn ask(
     gateway: &Arc<Gateway>,
-    mut caller: Caller,
+    caller: Caller,
     parsed: Parsed,
     headers: &HeaderMap,
     trail: &mut Trail,
@@ -80,11 +82,12 @@ pub(crate) async fn ask(
         None => Place { era, session: None, owner: Some(Arc::from(caller.grant_id())) },
     };
     trail.class = Some(RiskClass::Read);
+    let mut mismatch = None;
     let (message, about, call) = match parsed.message {
         Message::Request(request) => {
-            let about = about(gateway, &caller, &request, trail).await?;
+            let about = about(gateway, &caller, era, &request, trail).await?;
             if let (About::Tool(tool), Era::Modern, Door::Http) = (&about, era, caller.door) {
-                compare_mirrored(headers, &request, tool)?;
+                mismatch = compare_mirrored(headers, &request, tool).err();
             }
             let (request, call) = renumber(carry(request), &caller);
             (Message::Request(request), about, Some(call))
@@ -92,14 +95,12 @@ pub(crate) async fn ask(
         Message::Notification(notice) => (Message::Notification(notice), About::Nothing, None),
         Message::Response(response) => (Message::Response(response), About::Nothing, None),
     };
-    // A listing may have been waited for: limits and times of day are judged by the clock of now.
-    caller.now = gateway.now();
     let tool = match &about {
         About::Tool(tool) => Some(tool.clone()),
         _ => None,
     };
     let kind = OutgoingKind::Message { message, tool };
-    Ok(Asked { caller, place, kind, about, call, trace: trace_context(headers) })
+    Ok(Asked { caller, place, kind, about, call, trace: trace_context(headers), mismatch })
 }
 
 /// Client and server must speak the same era.
@@ -114,6 +115,7 @@ async fn check_era(gateway: &Arc<Gateway>, caller: &Caller, era: Era) -> Result<
 async fn about(
     gateway: &Arc<Gateway>,
     caller: &Caller,
+    era: Era,
     request: &Request,
     trail: &mut Trail,
 ) -> Result<About, Stop> {
@@ -134,7 +136,7 @@ async fn about(
             note_arguments(gateway, call.name, request.params.as_ref(), trail);
             let tool = catalogue::find(gateway, &caller.server, call.name).await?;
             let unknown = || Refusal::UnknownTool { name: call.name.to_owned(), rule: "(unknown tool)" };
-            let tool = tool.ok_or_else(unknown)?;
+            let tool = tool.filter(|tool| tool.is_offered(era)).ok_or_else(unknown)?;
             trail.class = tool.class.map(risk_class);
             trail.class_is_override = tool.class_is_override;
             About::Tool(tool)

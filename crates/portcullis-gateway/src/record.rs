@@ -4,6 +4,7 @@
 //! for a request of the gateway's own), and only once the log has taken the decision.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
 use http::{HeaderName, HeaderValue};
@@ -46,6 +47,8 @@ pub(crate) struct Trail {
     pub(crate) policy: Option<Arc<ActivePolicy>>,
     pub(crate) argument_keys: Vec<String>,
     pub(crate) digest: Option<Digest>,
+    /// Whether a decision about it is in the log.
+    pub(crate) recorded: AtomicBool,
 }
 
 impl Trail {
@@ -211,7 +214,9 @@ fn append(
         charges: decided.charges,
         approval: None,
     };
-    gateway.state.log.append_if(&Entry::Decision(&decision), settle)
+    let appended = gateway.state.log.append_if(&Entry::Decision(&decision), settle);
+    trail.recorded.fetch_or(appended.is_ok(), Ordering::Relaxed);
+    appended
 }
 
 /// Waits until the caller may go on; gives the record's number.

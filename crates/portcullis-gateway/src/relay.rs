@@ -8,7 +8,8 @@ mod answers;
 mod lifetime;
 mod messages;
 
-pub(crate) use messages::wants_tools;
+pub(crate) use lifetime::Lists;
+pub(crate) use messages::wanted_lists;
 
 use std::sync::Arc;
 use std::time::Duration;
@@ -38,22 +39,26 @@ use lifetime::Lifetime;
 pub(crate) enum Purpose {
     /// The answer to one request, and what belongs to it.
     Call(Call),
-    /// A modern subscription, until somebody ends it; whether it wants to hear of changed tools.
-    Listen(Call, bool),
-    /// The stream of a legacy session.
-    Session,
+    /// A modern subscription, until somebody ends it; which changed lists it wants to hear of.
+    Listen(Call, Lists),
+    /// The stream of a legacy session; whether the client comes back for what it missed.
+    Session { resumes: bool },
 }
 
 impl Purpose {
     fn call(&self) -> Option<&Call> {
         match self {
             Purpose::Call(call) | Purpose::Listen(call, _) => Some(call),
-            Purpose::Session => None,
+            Purpose::Session { .. } => None,
         }
     }
 
-    fn redact(&self) -> Detectors {
-        self.call().map_or_else(Detectors::default, |call| call.redact)
+    fn wanted_lists(&self) -> Lists {
+        match self {
+            Purpose::Call(_) => Lists::default(),
+            Purpose::Listen(_, wanted) => *wanted,
+            Purpose::Session { .. } => Lists::ALL,
+        }
     }
 
     fn ends_by_itself(&self) -> bool {
@@ -93,7 +98,7 @@ pub(crate) fn start(
     held: Held,
 ) -> Result<mpsc::Receiver<Bytes>, Stop> {
     let (out, read) = mpsc::channel(gateway.settings.stream_events_max.max(1));
-    let lifetime = Lifetime::new(gateway, &caller);
+    let lifetime = Lifetime::new(gateway, &caller, purpose.wanted_lists());
     // From here on every change is heard; one that came just before is seen now.
     let caller = caller.again(gateway).ok_or(ClientFault::Unauthenticated)?;
     let answers = Answers::new();
@@ -146,12 +151,7 @@ impl Relay {
                             Err(end) => return end,
                         }
                     }
-                    // A session's stream outlives the server's: we still have something to say on it.
-                    Ok(None) if matches!(self.purpose, Purpose::Session) => source = None,
-                    Err(fault) if matches!(self.purpose, Purpose::Session) => {
-                        tracing::info!(fault = %fault.text(), "the stream of a session broke");
-                        source = None;
-                    }
+                    Ok(None) | Err(_) if self.outlives_source() => source = None,
                     Ok(None) => return self.ended_early(),
                     Err(fault) => return End::Failed(fault),
                 },
@@ -159,7 +159,7 @@ impl Relay {
                 changed = self.lifetime.changed() => match changed {
                     None => return End::GrantGone,
                     Some(_) if self.gateway.is_closing() && !self.purpose.ends_by_itself() => return End::Done,
-                    Some(caller) => if self.changed(caller).await.is_err() { return End::ClientGone },
+                    Some(caller) => if let Err(end) = self.changed(caller).await { return end },
                 },
                 () = sleep_until(deadline), if self.purpose.ends_by_itself() => {
                     let waits_for_client = self.caller.session.as_ref().is_some_and(|s| s.has_questions());
@@ -170,8 +170,8 @@ impl Relay {
                 }
                 () = sleep_until(next_comment) => {
                     next_comment = Instant::now() + keep_alive;
-                    if self.send_comment().await.is_err() {
-                        return End::ClientGone;
+                    if let Err(end) = self.send_comment().await {
+                        return end;
                     }
                 }
             }
@@ -182,10 +182,29 @@ impl Relay {
         (last_event + silence).min(ceiling)
     }
 
+    /// What is blanked out on this stream. What comes on the stream of a session may belong to any of its
+    /// calls.
+    fn redact(&self) -> Detectors {
+        match (&self.purpose, &self.caller.session) {
+            (Purpose::Call(call) | Purpose::Listen(call, _), _) => call.redact,
+            (Purpose::Session { .. }, session) => {
+                let policy = self.caller.policy.as_ref();
+                let always = policy.map_or_else(Detectors::default, |active| active.policy.redact_always());
+                session.as_ref().map_or(always, |session| always.union(session.redact()))
+            }
+        }
+    }
+
+    /// A client on a pipe cannot come back for another stream: its session's goes on with our own news.
+    fn outlives_source(&self) -> bool {
+        self.caller.door == Door::Pipe && matches!(self.purpose, Purpose::Session { .. })
+    }
+
     /// A legacy server may close a stream and go on with it when the client comes back for the rest.
     fn ended_early(&self) -> End {
         match (&self.purpose, self.era) {
-            (Purpose::Listen(..), _) => End::Done,
+            // A session's stream without its source would look open and say nothing: the client comes back.
+            (Purpose::Listen(..) | Purpose::Session { .. }, _) => End::Done,
             (Purpose::Call(call), Era::Legacy(_)) if self.is_open(&call.our_id) => {
                 End::Failed(UpstreamFault::Broken)
             }
@@ -194,14 +213,7 @@ impl Relay {
     }
 
     fn is_open(&self, our_id: &Id) -> bool {
-        let call = self.caller.session.as_ref().and_then(|session| session.close_call(our_id));
-        match (call, &self.caller.session) {
-            (Some(call), Some(session)) => {
-                session.open_call(call, self.gateway.settings.session_calls_max);
-                true
-            }
-            _ => false,
-        }
+        self.caller.session.as_ref().is_some_and(|session| session.is_open(our_id))
     }
 
     /// What the client still has to hear. After this the stream is closed.
@@ -219,24 +231,21 @@ impl Relay {
     }
 
     /// The configuration changed under us.
-    async fn changed(&mut self, caller: Caller) -> Result<(), ()> {
-        let tell = self.lifetime.sees_other_tools(&self.gateway, &caller);
+    async fn changed(&mut self, caller: Caller) -> Result<(), End> {
+        let changed = self.lifetime.changed_lists(&caller);
         self.caller = caller;
-        match tell {
-            true => self.tell_tools_changed().await,
-            false => Ok(()),
-        }
+        self.tell_changed(changed).await
     }
 
     /// A pipe needs no sign of life.
-    async fn send_comment(&self) -> Result<(), ()> {
+    async fn send_comment(&self) -> Result<(), End> {
         match self.caller.door {
             Door::Http => self.send_text(sse::comment().to_owned()).await,
             Door::Pipe => Ok(()),
         }
     }
 
-    pub(super) async fn send_message(&self, text: String, event: Option<Event>) -> Result<(), ()> {
+    async fn send_message(&self, text: String, event: Option<Event>) -> Result<(), End> {
         if self.caller.door == Door::Pipe {
             return self.send_text(text + "\n").await;
         }
@@ -245,13 +254,22 @@ impl Relay {
         let event = Event { id: event.id, retry_ms: event.retry_ms, ..Event::message(text) };
         match sse::write_event(&event) {
             Ok(text) => self.send_text(text).await,
-            Err(_) => Err(()),
+            Err(_) => Err(End::Failed(UpstreamFault::NotMcp("an illegal event id"))),
         }
     }
 
-    async fn send_text(&self, text: String) -> Result<(), ()> {
+    /// A reader that stalls must not keep a grant alive that has ended.
+    async fn send_text(&self, text: String) -> Result<(), End> {
+        let text = match self.out.try_send(Bytes::from(text)) {
+            Ok(()) => return Ok(()),
+            Err(mpsc::error::TrySendError::Closed(_)) => return Err(End::ClientGone),
+            Err(mpsc::error::TrySendError::Full(text)) => text,
+        };
         let patience = milliseconds(self.gateway.settings.write_stall_timeout_ms);
-        self.out.send_timeout(Bytes::from(text), patience).await.map_err(|_| ())
+        tokio::select! {
+            sent = self.out.send_timeout(text, patience) => sent.map_err(|_| End::ClientGone),
+            () = self.lifetime.ended() => Err(End::GrantGone),
+        }
     }
 }
 

@@ -75,7 +75,7 @@ pub(crate) fn page(healthy: bool, text: String) -> Response<Body> {
 
 /// The response to an exchange that was stopped.
 pub(crate) fn stop(stop: &Stop, trail: &Trail) -> Response<Body> {
-    let mut response = with_body(status(stop, trail.era), JSON, stop_message(stop, trail));
+    let mut response = with_body(status(stop, trail), JSON, stop_message(stop, trail));
     add_headers(stop, &mut response);
     response
 }
@@ -215,12 +215,14 @@ fn gateway_text(fault: &GatewayFault) -> String {
     }
 }
 
-fn status(stop: &Stop, era: Option<Era>) -> StatusCode {
-    let is_modern = era.is_some_and(Era::is_modern);
+fn status(stop: &Stop, trail: &Trail) -> StatusCode {
+    let is_modern = trail.era.is_some_and(Era::is_modern);
     match stop {
-        Stop::Refused(_) | Stop::Upstream(crate::stop::UpstreamFault::Unreachable) => StatusCode::OK,
+        Stop::Refused(_) => StatusCode::OK,
         // The client must open a session anew.
         Stop::Upstream(crate::stop::UpstreamFault::SessionGone) => StatusCode::NOT_FOUND,
+        // There is no message to answer, only a stream that does not come about.
+        Stop::Upstream(_) if trail.method == "GET" => StatusCode::BAD_GATEWAY,
         Stop::Upstream(_) => StatusCode::OK,
         Stop::Gateway(
             GatewayFault::Full(_) | GatewayFault::LogUnavailable | GatewayFault::PinsUnavailable,

@@ -16,6 +16,9 @@ use crate::server::Server;
 use crate::settings::Settings;
 use crate::stop::{GatewayFault, Stop};
 
+/// Answered calls of one session whose answer may be asked for again.
+const ANSWERED_MAX: usize = 64;
+
 /// One session.
 pub(crate) struct Session {
     pub(crate) id: String,
@@ -34,6 +37,8 @@ pub(crate) struct Session {
 struct Traffic {
     /// Calls by our id, oldest first.
     calls: VecDeque<Call>,
+    /// Calls that were answered lately: a client that lost the answer may come back for it.
+    answered: VecDeque<Call>,
     /// Questions of the server by our number, oldest first.
     questions: VecDeque<Question>,
     next_question: i64,
@@ -88,7 +93,28 @@ impl Session {
     pub(crate) fn close_call(&self, our_id: &Id) -> Option<Call> {
         let mut traffic = self.traffic();
         let index = traffic.calls.iter().position(|call| call.our_id == *our_id)?;
-        traffic.calls.remove(index)
+        let call = traffic.calls.remove(index)?;
+        if traffic.answered.len() >= ANSWERED_MAX {
+            traffic.answered.pop_front();
+        }
+        traffic.answered.push_back(call.clone());
+        Some(call)
+    }
+
+    /// Whether the call with this id of ours waits for its answer.
+    pub(crate) fn is_open(&self, our_id: &Id) -> bool {
+        self.traffic().calls.iter().any(|call| call.our_id == *our_id)
+    }
+
+    /// The call with this id of ours, if it was answered lately.
+    pub(crate) fn answered_call(&self, our_id: &Id) -> Option<Call> {
+        self.traffic().answered.iter().find(|call| call.our_id == *our_id).cloned()
+    }
+
+    /// What is to be blanked out for any of the calls that are under way.
+    pub(crate) fn redact(&self) -> Detectors {
+        let traffic = self.traffic();
+        traffic.calls.iter().fold(Detectors::default(), |all, call| all.union(call.redact))
     }
 
     /// Our id of the client's request.

@@ -16,6 +16,8 @@ pub struct Settings {
     pub head_timeout_ms: u64,
     /// Bytes of a request's body.
     pub body_bytes_max: usize,
+    /// Bytes of all large bodies, of requests and of answers, that are being read or worked on at once.
+    pub bodies_bytes_max: usize,
     /// How long a client may take to send a body.
     pub body_timeout_ms: u64,
     /// Connections open at once; more wait in the system's queue.
@@ -104,6 +106,7 @@ impl Default for Settings {
             head_bytes_max: 32 << 10,
             head_timeout_ms: 10_000,
             body_bytes_max: 4 << 20,
+            bodies_bytes_max: 256 << 20,
             body_timeout_ms: 30_000,
             connections_max: 10_000,
             connections_per_address_max: 5_000,

@@ -8,6 +8,7 @@ use std::sync::{Arc, OnceLock};
 
 use portcullis_catalogue::{self as catalogue, Siblings};
 use portcullis_json::{Object, Value};
+use portcullis_mcp::Era;
 use portcullis_mcp::headers::ParamHeaders;
 use portcullis_mcp::tool::ToolDefinition;
 use portcullis_policy::{Class, Dialect, JsonSchema};
@@ -38,11 +39,21 @@ pub(crate) struct Tool {
 }
 
 impl Tool {
+    /// INVARIANT: list equals call. What a list of this era does not show cannot be called in it.
+    pub(crate) fn is_offered(&self, era: Era) -> bool {
+        is_sendable(era, self.headers.as_ref())
+    }
+
     /// The schema of its arguments; none when it does not compile, and `validate` then denies.
     pub(crate) fn schema(&self) -> Option<&JsonSchema> {
         let compile = || JsonSchema::compile(self.definition.get("inputSchema")?, Dialect::AsDeclared).ok();
         self.compiled.get_or_init(compile).as_ref()
     }
+}
+
+/// In the modern era arguments are mirrored in headers, by marks in the schema that may break the rules.
+pub(crate) fn is_sendable(era: Era, headers: Option<&ParamHeaders>) -> bool {
+    !era.is_modern() || headers.is_some()
 }
 
 /// Makes tools of one server, each judged beside its siblings.

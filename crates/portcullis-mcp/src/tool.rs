@@ -46,6 +46,12 @@ impl<'a> ToolDefinition<'a> {
     pub fn read(value: &'a Value) -> Result<ToolDefinition<'a>, FieldFault> {
         let fault = |problem| FieldFault { place: "result", key: "tools", problem };
         let definition = value.as_object().ok_or(fault(Problem::Not("an array of objects")))?;
+        ToolDefinition::of(definition)
+    }
+
+    /// From a definition.
+    pub fn of(definition: &'a Object) -> Result<ToolDefinition<'a>, FieldFault> {
+        let fault = |problem| FieldFault { place: "result", key: "tools", problem };
         if !keys::tool_is_clear(definition) {
             return Err(fault(Problem::Confusable));
         }

@@ -57,6 +57,11 @@ impl Policy {
         self.document.get("description").and_then(Value::as_str)
     }
 
+    /// What `all_tools` has blanked out in every result.
+    pub fn redact_always(&self) -> Detectors {
+        self.all_tools.redact
+    }
+
     /// Whether it only reports what it would do.
     pub fn is_shadow(&self) -> bool {
         self.mode == Mode::Shadow

@@ -131,16 +131,16 @@ impl Pages {
     /// Pinned first, then each judged beside its siblings.
     fn tools(&self, gateway: &Gateway, server: &Server) -> Result<Tools, Stop> {
         let pages: Vec<_> = self.results.iter().filter_map(|result| read_tools(result).ok()).collect();
-        let listed = || pages.iter().flat_map(|page| &page.elements);
-        let names = || listed().map(|tool| tool.name);
-        let seen: Vec<_> = listed().map(|tool| Sighting::of(tool.name, tool.definition)).collect();
+        let listed = super::distinct(pages.iter().flat_map(|page| &page.elements));
+        let names = || listed.iter().map(|tool| tool.name);
+        let seen: Vec<_> = listed.iter().map(|tool| Sighting::of(tool.name, tool.definition)).collect();
         let known = server.catalogue.known();
         let learned = known.iter().flat_map(|known| known.tools.iter()).filter(|tool| tool.learned);
         let present = names().chain(learned.map(|tool| tool.name.as_str())).collect();
         pins::take_in(gateway, server.name(), &seen, &present)?;
         let workshop = Workshop::new(gateway, &server.config, names());
         let mut tools = Tools::default();
-        for tool in listed() {
+        for tool in listed {
             tools.put(Arc::new(workshop.tool(tool)), &gateway.settings).map_err(|_| TOO_MUCH)?;
         }
         Ok(tools)

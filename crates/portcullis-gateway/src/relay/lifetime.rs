@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use portcullis_json::Value;
 use portcullis_policy::Subject;
 use tokio::sync::watch;
 
@@ -14,19 +15,43 @@ use crate::gateway::Gateway;
 /// An expiry that lies further ahead is looked at again then.
 const SLEEP_MAX: Duration = Duration::from_secs(60);
 
+/// Lists that may change: those that a stream is to hear of, or those that did.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(crate) struct Lists {
+    pub(crate) tools: bool,
+    pub(crate) resources: bool,
+    pub(crate) prompts: bool,
+}
+
+impl Lists {
+    pub(super) const ALL: Lists = Lists { tools: true, resources: true, prompts: true };
+}
+
 pub(super) struct Lifetime {
     gateway: Arc<Gateway>,
     caller: Caller,
     changes: watch::Receiver<u64>,
-    /// The tools that the client could see last.
+    wanted: Lists,
+    /// The tools that the client could see last, if it is to hear of them.
     visible: BTreeSet<String>,
 }
 
 impl Lifetime {
-    pub(super) fn new(gateway: &Arc<Gateway>, caller: &Caller) -> Lifetime {
+    pub(super) fn new(gateway: &Arc<Gateway>, caller: &Caller, wanted: Lists) -> Lifetime {
         let changes = gateway.watch_changes();
-        let visible = visible(gateway, caller);
-        Lifetime { gateway: gateway.clone(), caller: caller.clone(), changes, visible }
+        let visible = if wanted.tools { visible(gateway, caller) } else { BTreeSet::new() };
+        Lifetime { gateway: gateway.clone(), caller: caller.clone(), changes, wanted, visible }
+    }
+
+    /// Resolves when the grant ended. Changes stay to be heard by `changed`.
+    pub(super) async fn ended(&self) {
+        let mut changes = self.changes.clone();
+        while self.caller.again(&self.gateway).is_some() {
+            tokio::select! {
+                changed = changes.changed() => if changed.is_err() { return },
+                () = tokio::time::sleep(self.until_expiry()) => {}
+            }
+        }
     }
 
     /// Resolves when the configuration changed (the caller under the new one) or the grant ended (none).
@@ -49,12 +74,29 @@ impl Lifetime {
         left.map_or(SLEEP_MAX, |left| left.min(SLEEP_MAX).max(Duration::from_millis(1)))
     }
 
-    /// Whether `caller` sees other tools than when we last looked.
-    pub(super) fn sees_other_tools(&mut self, gateway: &Gateway, caller: &Caller) -> bool {
-        let before = std::mem::replace(&mut self.visible, visible(gateway, caller));
-        self.caller = caller.clone();
-        before != self.visible
+    /// Which of the wanted lists read otherwise for `caller` than when we last looked.
+    pub(super) fn changed_lists(&mut self, caller: &Caller) -> Lists {
+        let before = std::mem::replace(&mut self.caller, caller.clone());
+        let differs = |section| rules(&before, section) != rules(caller, section);
+        let mut changed = Lists {
+            tools: false,
+            resources: self.wanted.resources && differs("resources"),
+            prompts: self.wanted.prompts && differs("prompts"),
+        };
+        if self.wanted.tools {
+            let visible = visible(&self.gateway, caller);
+            changed.tools = visible != self.visible;
+            self.visible = visible;
+        }
+        changed
     }
+}
+
+/// What the caller's policy says about resources or prompts: the section, and what stands in where it is
+/// silent. What the server lists is not known here, so a rule that changes counts as a list that does.
+fn rules<'a>(caller: &'a Caller, section: &str) -> Option<[Option<&'a Value>; 3]> {
+    let document = caller.policy.as_ref()?.policy.document();
+    Some([section, "default", "mode"].map(|key| document.get(key)))
 }
 
 fn visible(gateway: &Gateway, caller: &Caller) -> BTreeSet<String> {

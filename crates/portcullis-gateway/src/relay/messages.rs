@@ -9,7 +9,7 @@ use portcullis_mcp::{
 use portcullis_policy as policy;
 use portcullis_state::log::Verdict;
 
-use super::{End, Purpose, Relay};
+use super::{End, Lists, Purpose, Relay};
 use crate::authenticate::Door;
 use crate::decide::allows;
 use crate::events::Arrived;
@@ -42,7 +42,7 @@ impl Relay {
         }
         let marker = Event { data: String::new(), name: None, ..event };
         match portcullis_mcp::sse::write_event(&marker) {
-            Ok(text) => self.send_text(text).await.map_err(|()| End::ClientGone),
+            Ok(text) => self.send_text(text).await,
             Err(_) => Err(End::Failed(UpstreamFault::NotMcp("an illegal event id"))),
         }
     }
@@ -70,20 +70,24 @@ impl Relay {
                 respond::stop_text(&stop, &call, self.era)
             }
         };
-        self.send_message(text, Some(event)).await.map_err(|()| End::ClientGone)?;
+        self.send_message(text, Some(event)).await?;
         // On a legacy stream answers to other calls of the session may come too.
         Ok(self.purpose.call().is_some_and(|own| own.our_id == call.our_id))
     }
 
-    /// The call that this id of ours belongs to, once.
+    /// The call that this id of ours belongs to: once, and again when a client comes back for what it missed.
     fn call_of(&self, id: Option<&Id>) -> Option<Call> {
         let own = self.purpose.call().cloned();
         let Some(id) = id else {
             // An error about a request that the server could not read.
             return own;
         };
-        let open = self.caller.session.as_ref().and_then(|session| session.close_call(id));
-        open.or_else(|| own.filter(|call| call.our_id == *id && self.caller.session.is_none()))
+        let session = self.caller.session.as_ref();
+        let open = session.and_then(|session| session.close_call(id));
+        // The stream's own call is answered here even if the session had to forget it; then the stream ends.
+        let open = open.or_else(|| own.filter(|call| call.our_id == *id));
+        let resumes = matches!(self.purpose, Purpose::Session { resumes: true });
+        open.or_else(|| session.filter(|_| resumes).and_then(|session| session.answered_call(id)))
     }
 
     /// The server asks something of the client.
@@ -93,9 +97,9 @@ impl Relay {
             Handling::Answer => Ok(Object::new()),
             Handling::Question(kind) => match self.may_ask(&request, kind).await {
                 Ok(our_id) => {
-                    let params = filter::clean_params(&self.caller, self.purpose.redact(), request.params);
+                    let params = filter::clean_params(&self.caller, self.redact(), request.params);
                     let text = write::request(&our_id, request.method.name, params);
-                    return self.send_message(text, Some(event)).await.map_err(|()| End::ClientGone);
+                    return self.send_message(text, Some(event)).await;
                 }
                 Err(error) => Err(error),
             },
@@ -146,20 +150,20 @@ impl Relay {
         let passes = match handling(notice.method.subject, Sender::Server) {
             Handling::Notice => self.is_wanted(&notice),
             Handling::ResourceNotice => self.resource_is_allowed(&notice),
-            Handling::TaskNotice => self.task_is_ours(&mut notice),
+            Handling::TaskNotice => self.task_is_ours(&mut notice) && self.may_ask_in(&notice).await,
             Handling::Cancel => self.withdraw(&mut notice),
             _ => false,
         };
         if !passes {
             return Ok(());
         }
-        let mut params = filter::clean_params(&self.caller, self.purpose.redact(), notice.params);
+        let mut params = filter::clean_params(&self.caller, self.redact(), notice.params);
         if let Purpose::Listen(listen, _) = &self.purpose {
             let params = params.get_or_insert_default();
             meta::set(params, meta::key::SUBSCRIPTION_ID, listen.client_id.to_value());
         }
         let text = write::notification(notice.method.name, params);
-        self.send_message(text, Some(event)).await.map_err(|()| End::ClientGone)
+        self.send_message(text, Some(event)).await
     }
 
     /// Progress and log messages belong to a call; a subscription never has them.
@@ -189,6 +193,17 @@ impl Relay {
         task.is_some()
     }
 
+    /// A task may ask something of the client, in a notice as well as in a result.
+    async fn may_ask_in(&self, notice: &Notification) -> bool {
+        let params = notice.params.as_ref();
+        let judged = params.map_or(Ok(()), |params| filter::judge_each(&self.gateway, &self.caller, params));
+        if let Err(stop) = &judged {
+            // The refusal stands whether or not it can be written.
+            let _ = self.record_question(notice.method.name, Some(stop)).await;
+        }
+        judged.is_ok()
+    }
+
     /// The server takes back a question; the client knows it under our id.
     fn withdraw(&self, notice: &mut Notification) -> bool {
         let Ok(NotificationParams::Cancelled(cancelled)) = notice.view() else {
@@ -205,23 +220,31 @@ impl Relay {
         true
     }
 
-    /// A policy change altered what this client sees.
-    pub(super) async fn tell_tools_changed(&self) -> Result<(), ()> {
-        let params = match &self.purpose {
-            Purpose::Session => None,
-            Purpose::Listen(call, true) => {
-                let mut params = Object::new();
-                meta::set(&mut params, meta::key::SUBSCRIPTION_ID, call.client_id.to_value());
-                Some(params)
-            }
-            Purpose::Listen(_, false) | Purpose::Call(_) => return Ok(()),
-        };
-        let text = own::notice_text("notifications/tools/list_changed", params);
-        self.send_message(text, None).await
+    /// A change of the policy altered what this client sees.
+    pub(super) async fn tell_changed(&self, changed: Lists) -> Result<(), End> {
+        let params = self.purpose.call().map(|call| {
+            let mut params = Object::new();
+            meta::set(&mut params, meta::key::SUBSCRIPTION_ID, call.client_id.to_value());
+            params
+        });
+        let notices = [
+            (changed.tools, "notifications/tools/list_changed"),
+            (changed.resources, "notifications/resources/list_changed"),
+            (changed.prompts, "notifications/prompts/list_changed"),
+        ];
+        for (_, method) in notices.into_iter().filter(|(changed, _)| *changed) {
+            self.send_message(own::notice_text(method, params.clone()), None).await?;
+        }
+        Ok(())
     }
 }
 
-/// Whether a subscription asks to hear of changed tools.
-pub(crate) fn wants_tools(params: Option<&Object>) -> bool {
-    Listen::read(params).is_ok_and(|listen| listen.tools_list_changed)
+/// Which changed lists a subscription asks to hear of.
+pub(crate) fn wanted_lists(params: Option<&Object>) -> Lists {
+    let wanted = |listen: Listen<'_>| Lists {
+        tools: listen.tools_list_changed,
+        resources: listen.resources_list_changed,
+        prompts: listen.prompts_list_changed,
+    };
+    Listen::read(params).map(wanted).unwrap_or_default()
 }

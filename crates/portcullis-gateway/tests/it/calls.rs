@@ -1,5 +1,8 @@
 //! A call of a tool, modern era: judged, recorded, rewritten, forwarded, answered.
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
 use crate::client::at;
 use crate::client::call_body;
 use crate::fake_server::{FakeServer, Play};
@@ -233,4 +236,28 @@ async fn arguments_that_headers_mirror_are_compared_and_built_anew() {
     let unknown = rig.client.with("mcp-param-other", "1").call("region", "{}").await;
     assert_eq!(unknown.at("result|isError"), "false");
     assert_eq!(rig.server.got("tools/call")[1].header("mcp-param-other"), "-");
+}
+
+#[tokio::test]
+async fn a_hidden_tool_cannot_be_told_by_its_headers_nor_by_a_server_that_does_not_list() {
+    let lists = Arc::new(AtomicUsize::new(0));
+    let listed = lists.clone();
+    let play = script(move |received| {
+        let again = received.at("method") == "tools/list" && listed.fetch_add(1, Ordering::Relaxed) > 1;
+        again.then(|| Play::Raw(500, "text/plain", String::new()))
+    });
+    let settings = Settings { tools_recheck_ms: 1, listing_retry_ms: 1, ..Settings::default() };
+    let policy = r#"{"version":"1","default":"allow","hide":["region"]}"#;
+    let rig = Rig::start(policy, true, play, settings).await;
+    rig.client.call("echo", r#"{"text":"x"}"#).await;
+    let mut asked = Vec::new();
+    for name in ["region", "absent"] {
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+        let before = lists.load(Ordering::Relaxed);
+        // Its argument must be repeated in a header, and is not.
+        let answer = rig.client.call(name, r#"{"where":"here"}"#).await;
+        assert_eq!(answer.at("error|message"), format!("Unknown tool: {name}"), "{}", answer.text);
+        asked.push(lists.load(Ordering::Relaxed) - before);
+    }
+    assert_eq!(asked, [1, 1], "both make the gateway look again");
 }

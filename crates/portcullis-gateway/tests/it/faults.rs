@@ -115,3 +115,26 @@ async fn a_client_that_leaves_before_the_answer_leaves_a_record() {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }
+
+/// What stopped before it was decided is in the log with its grant and tool.
+#[tokio::test]
+async fn a_call_that_fails_before_it_is_judged_leaves_a_record() {
+    let silent = script(|received| (received.at("method") == "tools/list").then(|| Play::Silence));
+    let settings = Settings { upstream_answer_timeout_ms: 100, ..Settings::default() };
+    let rig = Rig::start(OPEN, true, silent, settings).await;
+    rig.client.call("echo", r#"{"text":"x"}"#).await;
+    let records = rig.decisions("tools/call");
+    assert_eq!(records.len(), 1);
+    let field = |key: &str| crate::client::at(&records[0], key);
+    assert_eq!(
+        (field("outcome"), field("grant"), field("tool")),
+        ("unavailable".into(), "g_alice".into(), "echo".into())
+    );
+    assert_eq!(field("message"), "the server did not answer in time");
+}
+
+#[tokio::test]
+async fn a_call_that_fails_after_it_was_let_through_has_one_decision() {
+    let (rig, _) = told(|| Play::Raw(500, "text/plain", String::new())).await;
+    assert_eq!(rig.decisions("tools/call").len(), 1);
+}

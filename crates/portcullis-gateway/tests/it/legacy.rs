@@ -286,3 +286,84 @@ async fn wait_for<T>(mut look: impl FnMut() -> Option<T>) -> T {
         tokio::time::sleep(std::time::Duration::from_millis(5)).await;
     }
 }
+
+#[tokio::test]
+async fn a_sessions_stream_ends_with_its_source_and_does_not_come_about_without_one() {
+    let (play, senders) = streaming();
+    let rig = Rig::start(OPEN, false, play, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    let mut stream = client.stream(Method::GET, "").await;
+    senders.lock().unwrap().clear();
+    assert!(stream.next().await.is_none(), "a stream that nothing can come on would look open");
+
+    let failing = script(|received| {
+        (received.verb == Method::GET).then(|| Play::Raw(500, "text/plain", String::new()))
+    });
+    let rig = Rig::start(OPEN, false, failing, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    assert_eq!(client.request(Method::GET, "").await.status, StatusCode::BAD_GATEWAY);
+}
+
+#[tokio::test]
+async fn what_comes_on_a_sessions_stream_is_redacted_as_for_its_calls() {
+    let (play, senders) = streaming();
+    let policy = r#"{"version":"1","default":"allow","all_tools":{"redact":["emails"]},"tools":{"echo":{"redact":["cards"]}}}"#;
+    let rig = Rig::start(policy, false, play, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    let _call = client.stream(Method::POST, CALL).await;
+    let mut stream = client.stream(Method::GET, "").await;
+    let server = senders.lock().unwrap()[1].clone();
+    let data = "a@example.com paid with 4111 1111 1111 1111";
+    let notice = format!(
+        r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":"{data}"}}}}"#
+    );
+    server.send(event(&notice)).unwrap();
+    let told = at(&stream.next().await.unwrap(), "params|data");
+    assert_eq!(told, "[REDACTED emails] paid with [REDACTED cards]");
+}
+
+#[tokio::test]
+async fn an_answer_that_was_lost_on_the_way_comes_again() {
+    let (play, senders) = streaming();
+    let rig = Rig::start(OPEN, false, play, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    let mut stream = client.stream(Method::POST, CALL).await;
+    let our_id = rig.server.got("tools/call")[0].at("id");
+    let answer = event(&format!(r#"{{"jsonrpc":"2.0","id":{our_id},"result":{{"content":[]}}}}"#));
+    senders.lock().unwrap().remove(0).send(format!("id: e1\n{answer}")).unwrap();
+    assert_eq!(at(&stream.next().await.unwrap(), "id"), "a");
+    let mut again = client.with("last-event-id", "e0").stream(Method::GET, "").await;
+    senders.lock().unwrap().remove(0).send(answer.clone()).unwrap();
+    assert_eq!(at(&again.next().await.unwrap(), "id"), "a");
+    // Without coming back for something, an answer to nothing stays nobody's.
+    let mut fresh = client.stream(Method::GET, "").await;
+    let server = senders.lock().unwrap().remove(0);
+    server.send(answer).unwrap();
+    server.send(event(r#"{"jsonrpc":"2.0","method":"notifications/tools/list_changed"}"#)).unwrap();
+    assert_eq!(at(&fresh.next().await.unwrap(), "method"), "notifications/tools/list_changed");
+}
+
+#[tokio::test]
+async fn a_call_that_the_session_had_to_forget_is_answered_on_its_own_stream() {
+    let (play, senders) = streaming();
+    let rig = Rig::start(OPEN, false, play, Settings { session_calls_max: 1, ..Settings::default() }).await;
+    let client = rig.client.initialize().await;
+    let mut first = client.stream(Method::POST, CALL).await;
+    let _second = client.stream(Method::POST, &CALL.replace("\"a\"", "\"b\"")).await;
+    let our_id = rig.server.got("tools/call")[0].at("id");
+    let answer = event(&format!(r#"{{"jsonrpc":"2.0","id":{our_id},"result":{{"content":[]}}}}"#));
+    senders.lock().unwrap()[0].send(answer).unwrap();
+    let answered = first.next().await.unwrap();
+    assert_eq!((at(&answered, "id"), at(&answered, "result|content")), ("a".into(), "[]".into()));
+}
+
+#[tokio::test]
+async fn whatever_a_server_says_to_a_notification_it_has_taken_it() {
+    let says = script(|received| {
+        let notice = received.at("method") == "notifications/initialized";
+        notice.then(|| Play::Raw(200, "application/json", String::new()))
+    });
+    let rig = Rig::start(OPEN, false, says, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    assert_eq!(client.post(CALL).await.at("result|isError"), "false");
+}

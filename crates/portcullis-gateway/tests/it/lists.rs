@@ -77,3 +77,25 @@ async fn a_server_with_too_many_tools_is_not_served() {
     assert_eq!(answer.at("error|code"), "41006");
     assert!(answer.at("error|message").contains("more tools than allowed"));
 }
+
+#[tokio::test]
+async fn what_is_listed_is_what_can_be_called_and_of_two_the_first() {
+    let odd = script(|received| {
+        let tools = r#"{"resultType":"complete","tools":[
+            {"name":"marked","inputSchema":{"type":"object","properties":{"a":{"type":"string","x-mcp-header":"no good"}}}},
+            {"name":"shapeless"},
+            {"name":"titled","title":5,"inputSchema":{"type":"object"}},
+            {"name":"echo","description":"first","inputSchema":{"type":"object"}},
+            {"name":"echo","description":"second","inputSchema":{"type":"object","required":["never"]}}]}"#;
+        (received.at("method") == "tools/list").then(|| Play::Result(tools.to_owned()))
+    });
+    let policy = r#"{"version":"1","default":"allow","tools":{"echo":{"validate":"schema"}}}"#;
+    let rig = Rig::start(policy, true, odd, Settings::default()).await;
+    let list = rig.client.ask("tools/list", "", "").await;
+    assert_eq!(names(&list.json(), "tools", "description"), ["first"], "{}", list.text);
+    assert_eq!(rig.client.call("echo", "{}").await.at("result|isError"), "false");
+    for name in ["marked", "shapeless", "titled"] {
+        let answer = rig.client.call(name, "{}").await;
+        assert_eq!(answer.at("error|message"), format!("Unknown tool: {name}"), "{}", answer.text);
+    }
+}

@@ -1,10 +1,12 @@
 //! Tasks belong to the grant whose call became one.
 
+use http::Method;
 use portcullis_gateway::Settings;
 
-use crate::client::{Client, at};
-use crate::fake_server::{Play, Received, Script};
-use crate::rig::{OTHER_TOKEN, Rig, script};
+use crate::client::{Client, at, body};
+use crate::fake_server::{Play, Received, Script, event};
+use crate::rig::{OPEN, OTHER_TOKEN, Rig, script};
+use crate::streams::streaming;
 
 const POLICY: &str = r#"{"version":"1","default":"allow","tools":{"write":{"redact":["emails"]}}}"#;
 
@@ -59,4 +61,35 @@ async fn legacy_tasks_are_listed_and_read_by_their_owner_only() {
     }
     // The same id for another grant's call: the server cannot hand one task to two.
     assert_eq!(bob.post(&call).await.at("error|code"), "41006");
+}
+
+const ASKS: &str = r#""inputRequests":{"q":{"method":"elicitation/create","params":{"message":"?"}}}"#;
+
+#[tokio::test]
+async fn what_a_task_asks_of_the_client_is_judged_in_its_result_and_in_notices() {
+    let (listens, senders) = streaming("subscriptions/listen");
+    let play = script(move |received: &Received| {
+        if received.at("method") != "tools/call" {
+            return listens(received);
+        }
+        let asks = if received.at("params|name") == "echo" { format!(",{ASKS}") } else { String::new() };
+        Some(Play::Result(format!(r#"{{"resultType":"task","taskId":"t1","status":"working"{asks}}}"#)))
+    });
+    let rig = Rig::start(OPEN, true, play, Settings::default()).await;
+    let asking = rig.client.call("echo", r#"{"text":"x"}"#).await;
+    assert_eq!(asking.at("result|_meta|portcullis/decision|rule"), "(default deny)", "{}", asking.text);
+    assert_eq!(rig.client.call("write", "{}").await.at("result|taskId"), "t1");
+    let listen = body("subscriptions/listen", r#""notifications":{"taskIds":["t1"]}"#);
+    let mut stream = rig.client.modern("subscriptions/listen", "").stream(Method::POST, &listen).await;
+    let server = senders.lock().unwrap()[0].clone();
+    let notice = |more: &str| {
+        event(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/tasks","params":{{"taskId":"t1",{more}}}}}"#
+        ))
+    };
+    server.send(notice(&format!(r#""status":"input_required",{ASKS}"#))).unwrap();
+    server.send(notice(r#""status":"completed""#)).unwrap();
+    assert_eq!(at(&stream.next().await.unwrap(), "params|status"), "completed");
+    let denied = rig.decisions("notifications/tasks");
+    assert_eq!((denied.len(), at(&denied[0], "outcome")), (1, "denied".into()));
 }

@@ -7,7 +7,7 @@ use crate::verdict::{Obligations, Verdict};
 
 pub(super) fn resource(policy: &Policy, uri: &str, trace: &mut impl Trace) -> Verdict {
     let verdict = match normalised(uri) {
-        Some(uri) => judge(&policy.resources, "resources", &uri, trace),
+        Some(uri) => judge(&policy.resources, "resources", &readings(uri), trace),
         None => {
             trace.note(|| Look::at("(malformed uri)", "the URI has dot segments"));
             Verdict::deny("(malformed uri)", "The URI has dot segments; write the path without `.` and `..`.")
@@ -17,7 +17,7 @@ pub(super) fn resource(policy: &Policy, uri: &str, trace: &mut impl Trace) -> Ve
 }
 
 pub(super) fn prompt(policy: &Policy, name: &str, trace: &mut impl Trace) -> Verdict {
-    under_mode(policy, judge(&policy.prompts, "prompts", name, trace))
+    under_mode(policy, judge(&policy.prompts, "prompts", &[name.to_owned()], trace))
 }
 
 pub(super) fn server_request(policy: &Policy, request: ServerRequest, trace: &mut impl Trace) -> Verdict {
@@ -44,16 +44,17 @@ fn under_mode(policy: &Policy, verdict: Verdict) -> Verdict {
     if policy.is_shadow() { verdict.in_shadow(Obligations::default()) } else { verdict }
 }
 
-/// A `deny` glob that matches denies; else an `allow` glob allows; else the default.
-fn judge(access: &Access, section: &str, name: &str, trace: &mut impl Trace) -> Verdict {
+/// A `deny` glob that matches any reading denies; else an `allow` glob that matches the first allows; else
+/// the default.
+fn judge(access: &Access, section: &str, readings: &[String], trace: &mut impl Trace) -> Verdict {
     for (glob, pointer) in &access.deny {
-        let matches = glob.matches(name);
+        let matches = readings.iter().any(|reading| glob.matches(reading));
         trace.note(|| Look::at(pointer, if matches { "matches" } else { "does not match" }));
         if matches {
             return Verdict::deny(pointer.clone(), "The policy denies this.");
         }
     }
-    let allowed = access.allow.iter().any(|glob| glob.matches(name));
+    let allowed = readings.first().is_some_and(|name| access.allow.iter().any(|glob| glob.matches(name)));
     trace.note(|| Look::at(&format!("/{section}/allow"), if allowed { "matches" } else { "does not match" }));
     if allowed || access.default == Default::Allow {
         return Verdict::allow(Obligations::default());
@@ -61,18 +62,70 @@ fn judge(access: &Access, section: &str, name: &str, trace: &mut impl Trace) -> 
     Verdict::deny("(default deny)", "No rule of the policy allows this.")
 }
 
-/// Scheme and host in lower case; nothing when servers could take it for another resource: dot segments
+/// Encodings that stand for plain characters are those characters, scheme and host in lower case; nothing when servers could take it for another resource: dot segments
 /// anywhere, however they are written, white space, control characters or a backslash.
 fn normalised(uri: &str) -> Option<String> {
     let odd = |character: char| character == '\\' || character.is_whitespace() || character.is_control();
-    let (start, rest) = split_authority(uri, is_scheme, &['/', '?', '#']);
+    let uri = decode(uri, is_unreserved);
+    let (start, rest) = split_authority(&uri, is_scheme, &['/', '?', '#']);
     (!uri.contains(odd) && !has_dot_segments(rest)).then(|| format!("{}{rest}", lower_case_start(start)))
 }
 
-/// A glob over URIs, with its scheme and host in lower case as well, so that it can match at all.
+/// A glob over URIs, normalised like them, so that it can match at all.
 pub(crate) fn normalised_glob(pattern: &str) -> String {
-    let (start, rest) = split_authority(pattern, is_scheme_glob, &['/']);
+    let pattern = decode(pattern, is_unreserved);
+    let (start, rest) = split_authority(&pattern, is_scheme_glob, &['/']);
     format!("{}{rest}", lower_case_start(start))
+}
+
+/// The URI, and what a server may take it for that decodes what is encoded in it, also more than once.
+fn readings(uri: String) -> Vec<String> {
+    let mut readings = vec![uri];
+    for _ in 0..DECODINGS_MAX {
+        let decoded = readings.last().map(|reading| decode(reading, |_| true)).unwrap_or_default();
+        if readings.contains(&decoded) {
+            break;
+        }
+        readings.push(decoded);
+    }
+    readings
+}
+
+/// Decodes `%61` and the like where `wanted`; the digits of the others are written in upper case.
+fn decode(text: &str, wanted: fn(u8) -> bool) -> String {
+    let mut plain = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some((before, after)) = rest.split_once('%') {
+        plain.extend_from_slice(before.as_bytes());
+        rest = match encoded_byte(after) {
+            Some((byte, behind)) if wanted(byte) => {
+                plain.push(byte);
+                behind
+            }
+            Some((byte, behind)) => {
+                plain.extend_from_slice(format!("%{byte:02X}").as_bytes());
+                behind
+            }
+            None => {
+                plain.push(b'%');
+                after
+            }
+        };
+    }
+    plain.extend_from_slice(rest.as_bytes());
+    String::from_utf8_lossy(&plain).into_owned()
+}
+
+fn encoded_byte(after: &str) -> Option<(u8, &str)> {
+    let (digits, behind) = after.split_at_checked(2)?;
+    let is_hexadecimal = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let byte = u8::from_str_radix(digits, 16).ok().filter(|_| is_hexadecimal)?;
+    Some((byte, behind))
+}
+
+/// Characters that mean the same encoded and not (RFC 3986, section 2.3).
+fn is_unreserved(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~".contains(&byte)
 }
 
 /// Scheme and authority, and what follows them.
@@ -150,6 +203,10 @@ mod tests {
             ("file:///a/..;x=1/b", None),
             ("file:///a b", None),
             ("file:///100%25", Some("file:///100%25")),
+            ("file:///etc/p%61sswd", Some("file:///etc/passwd")),
+            ("http://%48OST/%7eme", Some("http://host/~me")),
+            ("file:///a%2fb%c3%a4", Some("file:///a%2Fb%C3%A4")),
+            ("file:///%+1%4", Some("file:///%+1%4")),
         ] {
             assert_eq!(normalised(uri).as_deref(), expected, "{uri}");
         }
@@ -163,9 +220,19 @@ mod tests {
             ("HTTP://User@HOST/*", "http://User@host/*"),
             ("*://Host/A", "*://host/A"),
             ("Pharo://*", "pharo://*"),
+            ("file:///%65tc/*%2a", "file:///etc/*%2A"),
             ("*", "*"),
         ] {
             assert_eq!(normalised_glob(glob), expected);
         }
+    }
+
+    #[test]
+    fn a_uri_is_read_as_often_as_a_server_may_decode_it() {
+        assert_eq!(readings("urn:a".into()), ["urn:a"]);
+        assert_eq!(
+            readings("file:///etc%252Fpasswd".into()),
+            ["file:///etc%252Fpasswd", "file:///etc%2Fpasswd", "file:///etc/passwd"]
+        );
     }
 }

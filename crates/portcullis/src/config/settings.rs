@@ -29,6 +29,7 @@ const BOUNDS: &[Bound] = bounds! {
     Count head_bytes_max "Bytes of a request's head.";
     Milliseconds head_timeout_ms "How long a client may take to send a head.";
     Count body_bytes_max "Bytes of a request's body.";
+    Count bodies_bytes_max "Bytes of all large bodies that are being read or worked on at once.";
     Milliseconds body_timeout_ms "How long a client may take to send a body.";
     Count connections_max "Connections open at once; more wait in the system's queue.";
     Count connections_per_address_max "Connections open at once from one address; more are closed at once.";

@@ -35,29 +35,36 @@ pub(crate) fn read(doc: Option<&Doc>, uri: &str) -> Verdict {
     if has_dot_segments(uri) {
         return Verdict::plain(Effect::Deny, "(malformed uri)");
     }
-    // Patterns lose their case where URIs do.
+    // Patterns lose their case and their needless encodings where URIs do.
+    let clean = |text: &str| lower_cased(&without_escapes(text, false));
     let section = doc.resources.clone().map(|section| Section {
-        allow: section.allow.map(|patterns| patterns.iter().map(|pattern| lower_cased(pattern)).collect()),
-        deny: section.deny.map(|patterns| patterns.iter().map(|pattern| lower_cased(pattern)).collect()),
+        allow: section.allow.map(|patterns| patterns.iter().map(|pattern| clean(pattern)).collect()),
+        deny: section.deny.map(|patterns| patterns.iter().map(|pattern| clean(pattern)).collect()),
         ..section
     });
-    by_section(doc, section.as_ref(), "resources", &lower_cased(uri))
+    // As it is, and with everything decoded once, twice, three and four times.
+    let mut names = vec![clean(uri)];
+    for times in 0..4 {
+        names.push(without_escapes(&names[times], true));
+    }
+    by_section(doc, section.as_ref(), "resources", &names)
 }
 
 pub(crate) fn prompt(doc: Option<&Doc>, name: &str) -> Verdict {
     let Some(doc) = doc else {
         return Verdict::plain(Effect::Deny, "(no policy)");
     };
-    by_section(doc, doc.prompts.as_ref(), "prompts", name)
+    by_section(doc, doc.prompts.as_ref(), "prompts", &[name.to_owned()])
 }
 
-fn by_section(doc: &Doc, section: Option<&Section>, field: &str, name: &str) -> Verdict {
+fn by_section(doc: &Doc, section: Option<&Section>, field: &str, names: &[String]) -> Verdict {
     let denied = section.and_then(|s| s.deny.as_deref()).unwrap_or_default();
-    if let Some(index) = denied.iter().position(|pattern| matches(pattern, name)) {
+    let is_named = |pattern: &String| names.iter().any(|name| matches(pattern, name));
+    if let Some(index) = denied.iter().position(is_named) {
         return Verdict::plain(Effect::Deny, &format!("/{field}/deny/{index}"));
     }
     let allowed = section.and_then(|s| s.allow.as_deref()).unwrap_or_default();
-    if allowed.iter().any(|pattern| matches(pattern, name)) {
+    if allowed.iter().any(|pattern| matches(pattern, &names[0])) {
         return Verdict::plain(Effect::Allow, "");
     }
     match section.and_then(|s| s.default).unwrap_or(doc.default) {
@@ -112,6 +119,34 @@ fn has_dot_segments(uri: &str) -> bool {
             let name = segment.split(';').next().unwrap_or_default();
             name == "." || name == ".."
         })
+}
+
+/// With `%41` and the like as what they stand for: all of them, or those of letters, digits and `-._~`. What
+/// stays encoded has its digits in upper case.
+fn without_escapes(text: &str, all: bool) -> String {
+    let bytes = text.as_bytes();
+    let digit = |at: usize| bytes.get(at).and_then(|byte| char::from(*byte).to_digit(16));
+    let mut out = Vec::new();
+    let mut at = 0;
+    while at < bytes.len() {
+        match (bytes[at], digit(at + 1), digit(at + 2)) {
+            (b'%', Some(high), Some(low)) => {
+                let code = u8::try_from(high * 16 + low).unwrap();
+                let needless = code.is_ascii_alphanumeric() || "-._~".contains(char::from(code));
+                if all || needless {
+                    out.push(code);
+                } else {
+                    out.extend(format!("%{code:02X}").bytes());
+                }
+                at += 3;
+            }
+            (byte, ..) => {
+                out.push(byte);
+                at += 1;
+            }
+        }
+    }
+    String::from_utf8_lossy(&out).into_owned()
 }
 
 fn lower_cased(uri: &str) -> String {

@@ -165,7 +165,7 @@ pub(crate) const FILE_PATHS: [&str; 22] = [
 ];
 pub(crate) const DIRECTORIES: [&str; 6] =
     ["/srv/data", "/srv/data/", "/", "/srv/x/../data", "//srv//./data", "/tmp"];
-pub(crate) const URIS: [&str; 14] = [
+pub(crate) const URIS: [&str; 17] = [
     "pharo://classes/Object",
     "PHARO://Classes/Object",
     "pharo://classes/Object/../Secret",
@@ -180,8 +180,11 @@ pub(crate) const URIS: [&str; 14] = [
     "file:///etc/passwd",
     "FILE:///Etc/passwd",
     "urn:Thing",
+    "file:///etc/p%61sswd",
+    "file:///etc%2fpasswd",
+    "pharo://%43lasses/%4fbject",
 ];
-pub(crate) const URI_GLOBS: [&str; 9] = [
+pub(crate) const URI_GLOBS: [&str; 10] = [
     "pharo://classes/*",
     "pharo://*",
     "pharo://classes/?bject",
@@ -191,6 +194,7 @@ pub(crate) const URI_GLOBS: [&str; 9] = [
     "urn:*",
     "pharo://classes/Object*",
     "*[a]*",
+    "file:///%65tc/passwd",
 ];
 pub(crate) const PROMPTS: [&str; 4] = ["review", "Review", "re/view", "plan"];
 pub(crate) const PROMPT_GLOBS: [&str; 5] = ["re*", "review", "?lan", "*", "R*"];
