@@ -6,6 +6,7 @@
 pub mod attacks;
 pub mod baseline;
 mod classify;
+pub mod combine;
 mod definition;
 pub mod diff;
 pub mod eval;

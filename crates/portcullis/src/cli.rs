@@ -11,10 +11,12 @@ use crate::grant::GrantCommand;
 use crate::log::LogCommand;
 use crate::output::Output;
 use crate::policy::PolicyCommand;
+use crate::protect::Protect;
 use crate::reference::ConfigCommand;
 use crate::scan::Scan;
 use crate::serve::Serve;
 use crate::server::ServerCommand;
+use crate::stack::Stack;
 use crate::up::Up;
 use crate::wrap::Wrap;
 
@@ -42,6 +44,15 @@ enum Command {
     Wrap(Box<Wrap>),
     /// Watch an agent meet the gateway, in the terminal.
     Demo(Demo),
+    /// Put the servers of your agents' configurations behind a policy, or take them back out.
+    ///
+    /// Looks at the files of Claude Code, Claude Desktop, Cursor, VS Code, Windsurf, Codex and Gemini CLI, shows
+    /// what would change, keeps a backup, and lets each client start `portcullis wrap` in front of its servers.
+    #[command(after_long_help = exit::TABLE)]
+    Protect(Protect),
+    /// Everything that the agents on this machine can call, and what is dangerous together.
+    #[command(after_long_help = exit::TABLE)]
+    Stack(Stack),
     /// Say what a server's tools can do, how risky that is, and which policy to use.
     #[command(after_long_help = exit::TABLE)]
     Scan(Box<Scan>),
@@ -72,6 +83,8 @@ impl Cli {
             Command::Serve(command) => command.run(output),
             Command::Wrap(command) => command.run(output),
             Command::Demo(command) => command.run(output),
+            Command::Protect(command) => command.run(output),
+            Command::Stack(command) => command.run(output),
             Command::Scan(command) => command.run(output),
             Command::Server(command) => command.run(output),
             Command::Grant(command) => command.run(output),

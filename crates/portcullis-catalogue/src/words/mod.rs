@@ -1,6 +1,6 @@
 //! Words: how names and sentences are cut up, folded to base forms and looked up.
 //!
-//! Knows nothing of risk beyond what the lexicon says of one word. Only the classifier calls it.
+//! Knows nothing of risk beyond what the lexicon says of one word. The classifier and the combinations call it.
 
 mod fold;
 mod foreign;

@@ -104,6 +104,10 @@ nouns! {
     /// What is private or secret.
     secret = "secret password credential apikey api-key token private-key passphrase keyvault vault \
         certificate";
+    /// What is somebody's own: a source of data that should not leave.
+    private = "file directory folder database sql query table row record mail email inbox message chat \
+        calendar contact note drive repository repo wallet customer memory clipboard screen history user \
+        employee patient transaction invoice account bucket object log";
     /// Objects that make selecting or tracking a look.
     rows = "row record query statement sql shipment package parcel flight order delivery price stock \
         wallet keyword performance usage time progress";

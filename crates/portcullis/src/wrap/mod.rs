@@ -52,7 +52,11 @@ pub(crate) struct Wrap {
     /// A server that is reached over HTTP, in place of a command.
     #[arg(long, conflicts_with = "command")]
     url: Option<String>,
-    /// Sent along with every request to `--url`; the value may be `env:NAME` or `file:PATH`.
+    /// What is spoken at `--url`: streamable HTTP, or the older HTTP with server-sent events.
+    #[arg(long, value_enum, default_value_t = Spoken::Http, requires = "url")]
+    transport: Spoken,
+    /// Sent along with every request to `--url`; the value may be `env:NAME`, `file:PATH`, or `bearer-env:NAME` for
+    /// `Bearer` and the variable.
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = pair, requires = "url")]
     headers: Vec<(String, String)>,
     /// What to report on standard error: a level, or levels by module.
@@ -71,6 +75,14 @@ impl std::fmt::Debug for Wrap {
             .field("profile", &self.profile)
             .finish_non_exhaustive()
     }
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+enum Spoken {
+    /// Streamable HTTP.
+    Http,
+    /// HTTP with server-sent events, of 2024-11-05.
+    Sse,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]

@@ -11,7 +11,7 @@ use portcullis_json::{Value, digest};
 use portcullis_state::Secret;
 use portcullis_state::grants::{Grant, GrantTable, LABEL_CHARACTERS_MAX, TableEntry, Token};
 
-use super::{Profile, Wrap, environment};
+use super::{Profile, Spoken, Wrap, environment};
 use crate::config::resolve_secret;
 
 /// Digits of a name that tell one command from another.
@@ -35,13 +35,13 @@ pub(super) enum PolicySource {
 
 enum Reached {
     Command { command: Vec<String>, env: Vec<(String, String)>, cwd: Option<PathBuf> },
-    Url { url: String, headers: Vec<(String, String)> },
+    Url { url: String, spoken: Spoken, headers: Vec<(String, String)> },
 }
 
 impl Plan {
     pub(super) fn read(wrap: Wrap) -> Result<Plan, String> {
         let reached = match wrap.url {
-            Some(url) => Reached::Url { url, headers: wrap.headers },
+            Some(url) => Reached::Url { url, spoken: wrap.transport, headers: wrap.headers },
             None => Reached::Command { command: wrap.command, env: wrap.env, cwd: wrap.cwd },
         };
         let label = match wrap.label {
@@ -111,9 +111,12 @@ impl Plan {
     fn server(&self) -> Result<ServerSpec, String> {
         let mut headers = Vec::new();
         let transport = match &self.reached {
-            Reached::Url { url, headers: written } => {
+            Reached::Url { url, spoken, headers: written } => {
                 headers = secrets(written)?;
-                TransportSpec::http(url.as_str())
+                match spoken {
+                    Spoken::Http => TransportSpec::http(url.as_str()),
+                    Spoken::Sse => TransportSpec::Sse { url: url.clone() },
+                }
             }
             Reached::Command { command, env, cwd } => TransportSpec::Command(CommandSpec {
                 command: command.clone(),
@@ -172,8 +175,12 @@ fn default_data_dir() -> Result<PathBuf, String> {
 }
 
 fn secrets(pairs: &[(String, String)]) -> Result<Vec<(String, Secret)>, String> {
-    let resolve = |value: &str| resolve_secret(value, |path| PathBuf::from(path));
-    pairs.iter().map(|(name, value)| Ok((name.clone(), resolve(value)?))).collect()
+    let read = |value: &str| resolve_secret(value, |path| PathBuf::from(path));
+    let resolve = |value: &str| match value.strip_prefix("bearer-env:") {
+        Some(name) => Ok(Secret::new(format!("Bearer {}", read(&format!("env:{name}"))?.expose()))),
+        None => read(value),
+    };
+    pairs.iter().map(|(name, value)| Ok::<_, String>((name.clone(), resolve(value)?))).collect()
 }
 
 fn text(fault: impl std::fmt::Display) -> String {
@@ -208,7 +215,9 @@ mod tests {
         let command = |word: &str| plan("", &[word]).reached.default_label();
         assert_eq!(command("/usr/bin/server-memory"), "server-memory");
         assert_eq!(command(""), "server");
-        let url = |url: &str| Reached::Url { url: url.to_owned(), headers: Vec::new() }.default_label();
+        let url = |url: &str| {
+            Reached::Url { url: url.to_owned(), spoken: Spoken::Http, headers: Vec::new() }.default_label()
+        };
         assert_eq!(url("https://me:secret@mcp.example:8443/x?y"), "mcp.example:8443");
     }
 }

@@ -13,7 +13,7 @@ const LIMITED: &str = r#"{"version":"1","default":"deny","tools":{
     "read_note":{"rate_limit":{"max":25,"window":"hour"}}, "get_environment":{}, "get_slow_note":{}}}"#;
 
 /// A client of a wrapped server.
-struct Client {
+pub(crate) struct Client {
     process: Child,
     input: Option<ChildStdin>,
     output: BufReader<ChildStdout>,
@@ -29,18 +29,21 @@ fn place() -> Place {
 impl Client {
     /// `options` go in front of the command.
     fn start(place: &Place, options: &[&str]) -> Client {
-        let mut process = Command::new(env!("CARGO_BIN_EXE_portcullis"))
+        let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+        command
             .args(["wrap", "--data-dir", "data", "--label", "notes"])
             .args(options)
             .args(["--", "python3", "server.py"])
             .current_dir(place.path("."))
             .env("PORTCULLIS_OURS", "1")
-            .env("API_KEY", "very-secret-key")
-            .stdin(Stdio::piped())
-            .stdout(Stdio::piped())
-            .stderr(Stdio::inherit())
-            .spawn()
-            .unwrap();
+            .env("API_KEY", "very-secret-key");
+        Client::talk(command)
+    }
+
+    /// Starts a command and opens a session with it.
+    pub(crate) fn talk(mut command: Command) -> Client {
+        let streams = command.stdin(Stdio::piped()).stdout(Stdio::piped()).stderr(Stdio::inherit());
+        let mut process = streams.spawn().unwrap();
         let input = process.stdin.take();
         let output = BufReader::new(process.stdout.take().unwrap());
         let mut client = Client { process, input, output, next: 1 };
@@ -78,7 +81,7 @@ impl Client {
     }
 
     /// The text of a call's result; an error if it was denied.
-    fn call(&mut self, tool: &str) -> Result<String, String> {
+    pub(crate) fn call(&mut self, tool: &str) -> Result<String, String> {
         let answer = self.ask("tools/call", &format!(r#"{{"name":"{tool}","arguments":{{}}}}"#));
         let result = answer.get("result").ok_or_else(|| answer.to_string())?;
         let content = result.get("content").and_then(Value::as_array).and_then(<[Value]>::first);
@@ -90,7 +93,7 @@ impl Client {
         }
     }
 
-    fn tools(&mut self) -> Vec<String> {
+    pub(crate) fn tools(&mut self) -> Vec<String> {
         let answer = self.ask("tools/list", "{}");
         let tools = answer.get("result").and_then(|result| result.get("tools")).and_then(Value::as_array);
         let name = |tool: &Value| tool.get("name").and_then(Value::as_str).unwrap().to_owned();
@@ -105,7 +108,7 @@ impl Client {
         self.environment().get("pid").unwrap().to_string().parse().unwrap()
     }
 
-    fn close(mut self) -> Option<i32> {
+    pub(crate) fn close(mut self) -> Option<i32> {
         drop(self.input.take());
         self.process.wait().unwrap().code()
     }

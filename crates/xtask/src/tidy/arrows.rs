@@ -18,7 +18,11 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("portcullis-gateway", &["portcullis-catalogue", "portcullis-state"]),
     ("portcullis-console", &["portcullis-catalogue", "portcullis-state"]),
     ("portcullis-playground", &["portcullis-mcp", "portcullis-policy"]),
-    ("portcullis", &["portcullis-gateway", "portcullis-console", "portcullis-playground"]),
+    ("portcullis-clients", &["portcullis-json"]),
+    (
+        "portcullis",
+        &["portcullis-gateway", "portcullis-console", "portcullis-playground", "portcullis-clients"],
+    ),
     ("pharo-interop", &[]),
     ("portcullis-testkit", &[]),
     ("xtask", &["portcullis-catalogue"]),

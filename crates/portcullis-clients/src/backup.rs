@@ -1,0 +1,186 @@
+//! What files were before they were changed: a stack of steps for each file, so that every change can be
+//! taken back, the last one first.
+//!
+//! Backups hold whatever the file held, so nobody but their owner may read them.
+
+use std::fs;
+use std::io::{self, Write as _};
+use std::path::{Path, PathBuf};
+
+use portcullis_json::{Limits, Object, Value, parse, pretty};
+use sha2::{Digest as _, Sha256};
+
+/// A file changed more often than this without being restored is refused.
+const STEPS_MAX: usize = 1_000;
+/// A record of a step is a few names.
+const RECORD_BYTES_MAX: usize = 4 << 20;
+const RECORD: &str = "step.json";
+const ORIGINAL: &str = "original";
+
+/// The directory of all backups.
+#[derive(Clone, Debug)]
+pub struct Backups {
+    directory: PathBuf,
+}
+
+/// One change of one file.
+pub(crate) struct Step {
+    directory: PathBuf,
+    /// The file.
+    pub(crate) path: PathBuf,
+    /// What it was before.
+    pub(crate) original: Vec<u8>,
+    /// The digest of what was written.
+    pub(crate) written: String,
+    /// The servers that were changed: section and name.
+    pub(crate) servers: Vec<(Vec<String>, String)>,
+}
+
+/// A backup could not be made or read.
+#[derive(Debug, thiserror::Error)]
+pub enum StepFault {
+    /// Reading or writing failed.
+    #[error("backup `{0}`: {1}")]
+    Io(String, io::Error),
+    /// Something else is in its place.
+    #[error("backup `{0}` is damaged; restore your file by hand from `{ORIGINAL}` in it")]
+    Damaged(String),
+    /// Too many steps.
+    #[error(
+        "`{0}` was changed {STEPS_MAX} times without being restored; run `portcullis protect --undo` first"
+    )]
+    Full(String),
+}
+
+impl Backups {
+    /// Backups in this directory, which need not be there yet.
+    pub fn at(directory: impl Into<PathBuf>) -> Backups {
+        Backups { directory: directory.into() }
+    }
+
+    /// Keeps what a file is, before it is changed.
+    pub(crate) fn keep(
+        &self,
+        path: &Path,
+        original: &[u8],
+        written: &[u8],
+        servers: &[(Vec<String>, String)],
+    ) -> Result<(), StepFault> {
+        let number = self.steps_of(path)?.len() + 1;
+        if number > STEPS_MAX {
+            return Err(StepFault::Full(path.display().to_string()));
+        }
+        let directory = self.of_file(path).join(format!("{number:04}"));
+        let list: Vec<Value> = servers.iter().map(server_value).collect();
+        let record = Object::new()
+            .with("path", path.to_string_lossy().into_owned())
+            .with("written_sha256", digest(written))
+            .with("servers", list);
+        let make = || -> io::Result<()> {
+            create_private(&directory)?;
+            write_private(&directory.join(ORIGINAL), original)?;
+            // Last: a step counts once its record is there.
+            write_private(&directory.join(RECORD), pretty(&record.clone().into()).as_bytes())
+        };
+        make().map_err(|error| StepFault::Io(directory.display().to_string(), error))
+    }
+
+    /// All changes that were not taken back, newest first for each file.
+    pub(crate) fn steps(&self) -> Result<Vec<Step>, StepFault> {
+        let mut steps = Vec::new();
+        for file in sorted(&self.directory)? {
+            let mut of_file = read_steps(&file)?;
+            of_file.reverse();
+            steps.append(&mut of_file);
+        }
+        Ok(steps)
+    }
+
+    fn steps_of(&self, path: &Path) -> Result<Vec<Step>, StepFault> {
+        read_steps(&self.of_file(path))
+    }
+
+    fn of_file(&self, path: &Path) -> PathBuf {
+        let name: String = digest(path.to_string_lossy().as_bytes()).chars().take(24).collect();
+        self.directory.join(name)
+    }
+}
+
+impl Step {
+    /// The change was taken back.
+    pub(crate) fn forget(&self) -> Result<(), StepFault> {
+        let failed = |error| StepFault::Io(self.directory.display().to_string(), error);
+        // First: without its record it is no step any more.
+        fs::remove_file(self.directory.join(RECORD)).map_err(failed)?;
+        fs::remove_file(self.directory.join(ORIGINAL)).map_err(failed)?;
+        fs::remove_dir(&self.directory).map_err(failed)
+    }
+}
+
+fn read_steps(file: &Path) -> Result<Vec<Step>, StepFault> {
+    let directories = sorted(file)?.into_iter().filter(|directory| directory.join(RECORD).exists());
+    directories.map(|directory| read_step(&directory)).collect()
+}
+
+fn read_step(directory: &Path) -> Result<Step, StepFault> {
+    let failed = |error| StepFault::Io(directory.display().to_string(), error);
+    let record = fs::read(directory.join(RECORD)).map_err(failed)?;
+    let original = fs::read(directory.join(ORIGINAL)).map_err(failed)?;
+    let damaged = || StepFault::Damaged(directory.display().to_string());
+    let limits = Limits { bytes_max: RECORD_BYTES_MAX, depth_max: 8 };
+    let record = parse(&record, &limits).map_err(|_| damaged())?;
+    let text = |key: &str| record.get(key).and_then(Value::as_str).map(str::to_owned);
+    let servers = record.get("servers").and_then(Value::as_array).unwrap_or_default();
+    Ok(Step {
+        directory: directory.to_owned(),
+        path: PathBuf::from(text("path").ok_or_else(damaged)?),
+        original,
+        written: text("written_sha256").ok_or_else(damaged)?,
+        servers: servers.iter().map(server_of).collect::<Option<_>>().ok_or_else(damaged)?,
+    })
+}
+
+fn server_value((section, name): &(Vec<String>, String)) -> Value {
+    let section: Vec<Value> = section.iter().map(|key| key.as_str().into()).collect();
+    Object::new().with("section", section).with("name", name.as_str()).into()
+}
+
+fn server_of(value: &Value) -> Option<(Vec<String>, String)> {
+    let section = value.get("section")?.as_array()?;
+    let section = section.iter().map(|key| key.as_str().map(str::to_owned)).collect::<Option<_>>()?;
+    Some((section, value.get("name")?.as_str()?.to_owned()))
+}
+
+pub(crate) fn digest(bytes: &[u8]) -> String {
+    Sha256::digest(bytes).iter().map(|byte| format!("{byte:02x}")).collect()
+}
+
+fn sorted(directory: &Path) -> Result<Vec<PathBuf>, StepFault> {
+    let entries = match fs::read_dir(directory) {
+        Ok(entries) => entries,
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+        Err(error) => return Err(StepFault::Io(directory.display().to_string(), error)),
+    };
+    let mut paths: Vec<PathBuf> = entries.filter_map(Result::ok).map(|entry| entry.path()).collect();
+    paths.sort();
+    Ok(paths)
+}
+
+fn create_private(directory: &Path) -> io::Result<()> {
+    let mut builder = fs::DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(directory)
+}
+
+/// A new file that nobody but its owner may read.
+pub(crate) fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut options = fs::OpenOptions::new();
+    options.write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let mut file = options.open(path)?;
+    file.write_all(bytes)?;
+    file.sync_all()
+}

@@ -1,0 +1,28 @@
+//! The MCP configurations of client programs: found, read, and changed without touching the rest.
+//!
+//! Knows files and their formats; starts nothing, asks no network, and knows neither the gateway nor a
+//! policy. The commands `protect` and `stack` use it.
+//!
+//! INVARIANT: secrets do not print. Values of environments and headers are [`Hidden`]: they can be written
+//! back into the file that they came from, and shown nowhere.
+
+mod backup;
+mod client;
+mod document;
+mod entry;
+mod guard;
+mod jsonc;
+mod mask;
+mod package;
+mod places;
+mod protect;
+mod table;
+
+pub use backup::{Backups, StepFault};
+pub use client::{Client, UnknownClient};
+pub use document::{Document, DocumentFault};
+pub use entry::{Entry, HeaderValue, Hidden, Remote, Transport, Way};
+pub use guard::{Guard, is_guarded};
+pub use mask::{masked_arguments, masked_url};
+pub use places::{Format, Home, Place, Scope};
+pub use protect::{Change, FileFault, Found, Undone, find, protect, read, undo};

@@ -1,0 +1,97 @@
+//! Command lines and addresses as they may be shown: without what looks like a secret.
+
+/// In place of what is not shown.
+const MASK: &str = "•••";
+
+/// Words in the name of an option whose value is a secret.
+const SECRET_WORDS: [&str; 9] =
+    ["token", "key", "secret", "password", "passwd", "auth", "credential", "bearer", "header"];
+
+/// Beginnings of well-known secrets.
+const SECRET_BEGINNINGS: [&str; 12] = [
+    "sk-",
+    "ghp_",
+    "gho_",
+    "github_pat_",
+    "xoxb-",
+    "xoxp-",
+    "glpat-",
+    "AKIA",
+    "eyJ",
+    "pct_",
+    "npm_",
+    "Bearer ",
+];
+
+/// A longer word that is no path, address or name is taken for a secret.
+const PLAIN_WORD_CHARACTERS_MAX: usize = 40;
+
+/// Arguments with the values of options that hold secrets left out.
+pub fn masked_arguments(arguments: &[String]) -> Vec<String> {
+    let mut masked = Vec::with_capacity(arguments.len());
+    let mut value_is_secret = false;
+    for argument in arguments {
+        let shown = match argument.split_once('=') {
+            _ if value_is_secret => MASK.to_owned(),
+            Some((name, value)) if is_secret_name(name) || is_secret(value) => format!("{name}={MASK}"),
+            _ if is_secret(argument) => MASK.to_owned(),
+            _ if argument.contains("://") => masked_url(argument),
+            _ => argument.clone(),
+        };
+        value_is_secret = argument.starts_with('-') && !argument.contains('=') && is_secret_name(argument);
+        masked.push(shown);
+    }
+    masked
+}
+
+/// An address without user, password and query.
+pub fn masked_url(url: &str) -> String {
+    let (address, has_query) = match url.split_once(['?', '#']) {
+        Some((address, _)) => (address, true),
+        None => (url, false),
+    };
+    let address = match address.split_once("://") {
+        Some((scheme, rest)) => match rest.split_once('/') {
+            Some((host, path)) => format!("{scheme}://{}/{path}", without_user(host)),
+            None => format!("{scheme}://{}", without_user(rest)),
+        },
+        None => address.to_owned(),
+    };
+    if has_query { format!("{address}?{MASK}") } else { address }
+}
+
+fn without_user(host: &str) -> String {
+    host.rsplit_once('@').map_or_else(|| host.to_owned(), |(_, host)| format!("{MASK}@{host}"))
+}
+
+fn is_secret_name(name: &str) -> bool {
+    let name = name.to_ascii_lowercase();
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}
+
+fn is_secret(text: &str) -> bool {
+    let is_word = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '='));
+    let is_long = text.chars().count() > PLAIN_WORD_CHARACTERS_MAX;
+    SECRET_BEGINNINGS.iter().any(|beginning| text.starts_with(beginning)) || (is_word && is_long)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::{masked_arguments, masked_url};
+
+    #[test]
+    fn secrets_in_command_lines_are_left_out() {
+        let given =
+            ["-y", "some-server", "--api-key", "hunter2", "--token=abc", "--root", "/home/me", "ghp_abcdef"];
+        let given: Vec<String> = given.iter().map(|text| (*text).to_owned()).collect();
+        let shown = masked_arguments(&given).join(" ");
+        assert_eq!(shown, "-y some-server --api-key ••• --token=••• --root /home/me •••");
+    }
+
+    #[test]
+    fn addresses_lose_user_and_query() {
+        assert_eq!(masked_url("https://me:pw@host/mcp?key=1"), "https://•••@host/mcp?•••");
+        assert_eq!(masked_url("https://host:8443/mcp"), "https://host:8443/mcp");
+        assert_eq!(masked_url("http://host"), "http://host");
+    }
+}

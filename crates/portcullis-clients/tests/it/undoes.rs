@@ -1,0 +1,82 @@
+//! Taking guards out again.
+
+use portcullis_clients::{Undone, find, protect, undo};
+
+use crate::homes::{House, guard};
+
+fn protect_all(house: &House) {
+    for found in find(&house.home(), Some(&house.project()), &[]) {
+        if found.entries.is_ok() {
+            protect(&found.place, &guard()).unwrap().apply(&house.backups()).unwrap();
+        }
+    }
+}
+
+fn undo_all(house: &House) -> Vec<Undone> {
+    let undone = undo(&house.backups(), &house.home(), Some(&house.project()), &[]).unwrap();
+    undone.into_iter().map(|(_, result)| result.unwrap()).collect()
+}
+
+#[test]
+fn the_same_bytes_come_back() {
+    let house = House::furnished();
+    let before = house.contents();
+    protect_all(&house);
+    assert_ne!(before, house.contents());
+    assert_eq!(undo_all(&house).len(), 11);
+    assert_eq!(before, house.contents());
+    assert!(undo_all(&house).is_empty());
+}
+
+#[test]
+fn a_projects_file_comes_back_from_anywhere() {
+    let house = House::furnished();
+    let before = house.contents();
+    protect_all(&house);
+    undo(&house.backups(), &house.home(), None, &[]).unwrap();
+    assert_eq!(before, house.contents());
+}
+
+#[test]
+fn two_steps_are_both_taken_back() {
+    let house = House::new();
+    house.write(".cursor/mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}");
+    protect_all(&house);
+    let text = house.text(".cursor/mcp.json").replace("{\"a\":", "{\"b\": {\"command\": \"b\"}, \"a\":");
+    house.write(".cursor/mcp.json", &text);
+    protect_all(&house);
+    let path = house.path(".cursor/mcp.json");
+    assert_eq!(undo_all(&house), [Undone::Exactly(path.clone()), Undone::GuardsOnly(path)]);
+    let expected = "{\"mcpServers\": {\"b\": {\"command\": \"b\"}, \"a\": {\"command\": \"a\"}}}";
+    assert_eq!(house.text(".cursor/mcp.json"), expected);
+}
+
+#[test]
+fn what_somebody_edited_since_stays() {
+    let house = House::furnished();
+    protect_all(&house);
+    let json = house.text(".gemini/settings.json").replace("Dracula", "Light");
+    house.write(".gemini/settings.json", &json);
+    let toml = house.text(".codex/config.toml").replace("\"dark\"", "\"light\"");
+    house.write(".codex/config.toml", &toml);
+    undo_all(&house);
+    let original = |path: &str| crate::homes::files().into_iter().find(|(name, _)| *name == path).unwrap().1;
+    assert_eq!(
+        house.text(".gemini/settings.json"),
+        original(".gemini/settings.json").replace("Dracula", "Light")
+    );
+    assert_eq!(
+        house.text(".codex/config.toml"),
+        original(".codex/config.toml").replace("\"dark\"", "\"light\"")
+    );
+}
+
+#[test]
+fn a_file_that_is_gone_is_let_go() {
+    let house = House::new();
+    house.write(".cursor/mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}");
+    protect_all(&house);
+    std::fs::remove_file(house.path(".cursor/mcp.json")).unwrap();
+    assert!(matches!(undo_all(&house).as_slice(), [Undone::Gone(_)]));
+    assert!(undo_all(&house).is_empty());
+}

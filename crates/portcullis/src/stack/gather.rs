@@ -1,0 +1,191 @@
+//! From configuration files to what each agent can do.
+
+use std::path::PathBuf;
+
+use portcullis_catalogue::combine::{Capability, Combination, combinations};
+use portcullis_catalogue::index::{HITS_MAX, Index, Search};
+use portcullis_catalogue::record::{Provenance, ServerFacts, ServerRecord};
+use portcullis_clients::{Client, Entry, Found, Way, is_guarded};
+use portcullis_state::Secret;
+
+use crate::introspect::{self, LocalCommand, Target};
+use crate::output::Output;
+
+/// Everything that was found.
+pub(super) struct Stack {
+    pub(super) agents: Vec<Agent>,
+    /// Files that could not be understood, and why.
+    pub(super) unread: Vec<(PathBuf, String)>,
+}
+
+/// What one client's agent can reach.
+pub(super) struct Agent {
+    pub(super) client: Client,
+    pub(super) servers: Vec<Server>,
+    pub(super) combinations: Vec<Combination>,
+}
+
+/// One server of a client.
+pub(super) struct Server {
+    pub(super) file: PathBuf,
+    pub(super) entry: Entry,
+    pub(super) guarded: bool,
+    pub(super) tools: Tools,
+    /// Variables and headers whose value is written in the file.
+    pub(super) secrets: Vec<String>,
+}
+
+/// What is known of a server's tools.
+pub(super) enum Tools {
+    /// These, from there.
+    Known(Vec<Capability>, String),
+    /// Nothing, and why.
+    Unknown(String),
+}
+
+/// Looks at every file.
+pub(super) fn gather(found: Vec<Found>, live: bool, output: &mut Output) -> Result<Stack, String> {
+    let index = Index::shipped().map_err(|fault| format!("the catalogue cannot be read: {fault}"))?;
+    let mut stack = Stack { agents: Vec::new(), unread: Vec::new() };
+    for found in found {
+        let (client, path) = (found.place.client, found.place.path);
+        match found.entries {
+            Err(fault) => stack.unread.push((path, fault.to_string())),
+            Ok(entries) => {
+                for entry in entries {
+                    let tools = tools_of(&entry, live, &index, output);
+                    let server = Server {
+                        file: path.clone(),
+                        guarded: is_guarded(&entry),
+                        secrets: secrets_of(&entry),
+                        tools,
+                        entry,
+                    };
+                    stack.add(client, server);
+                }
+            }
+        }
+    }
+    for agent in &mut stack.agents {
+        agent.combinations = combinations(&agent.capabilities());
+    }
+    Ok(stack)
+}
+
+impl Stack {
+    fn add(&mut self, client: Client, server: Server) {
+        match self.agents.iter_mut().find(|agent| agent.client == client) {
+            Some(agent) => agent.servers.push(server),
+            None => self.agents.push(Agent { client, servers: vec![server], combinations: Vec::new() }),
+        }
+    }
+}
+
+impl Agent {
+    /// The tools of servers that the client is not told to leave alone.
+    pub(super) fn capabilities(&self) -> Vec<Capability> {
+        let enabled = self.servers.iter().filter(|server| !server.entry.disabled);
+        enabled.flat_map(|server| server.tools.known()).cloned().collect()
+    }
+}
+
+impl Tools {
+    pub(super) fn known(&self) -> &[Capability] {
+        match self {
+            Tools::Known(tools, _) => tools,
+            Tools::Unknown(_) => &[],
+        }
+    }
+}
+
+fn tools_of(entry: &Entry, live: bool, index: &Index, output: &mut Output) -> Tools {
+    if live {
+        return match listed(entry, output) {
+            Ok(tools) => Tools::Known(tools, "asked just now".to_owned()),
+            Err(reason) => Tools::Unknown(reason),
+        };
+    }
+    let packages = entry.packages();
+    let known = packages.iter().find_map(|package| from_index(entry, package, index).ok().flatten());
+    known
+        .unwrap_or_else(|| Tools::Unknown("not in the catalogue; `--live` asks the server itself".to_owned()))
+}
+
+fn from_index(
+    entry: &Entry,
+    package: &str,
+    index: &Index,
+) -> Result<Option<Tools>, portcullis_catalogue::index::IndexFault> {
+    let servers = index.servers()?;
+    let Some(row) = servers.into_iter().find(|row| row.package.as_deref() == Some(package)) else {
+        return Ok(None);
+    };
+    let search = Search { server: Some(row.name.clone()), most: HITS_MAX, ..Search::default() };
+    let tools = index.search(&search)?.into_iter().map(|tool| Capability {
+        server: entry.name.clone(),
+        tool: tool.tool,
+        class: tool.class,
+        parameters: parameter_names(&tool.parameters),
+    });
+    let version = row.version.map(|version| format!(" {version}")).unwrap_or_default();
+    Ok(Some(Tools::Known(tools.collect(), format!("catalogue: {}{version}", row.name))))
+}
+
+/// `query:string! count:number`: the names.
+fn parameter_names(text: &str) -> Vec<String> {
+    text.split(' ').filter_map(|word| word.split(':').next()).map(str::to_owned).collect()
+}
+
+fn listed(entry: &Entry, output: &mut Output) -> Result<Vec<Capability>, String> {
+    let shown = format!("server `{}`", entry.name);
+    let seen = introspect::list(target(entry)?, &shown, introspect::WAIT, &mut |text| output.progress(text))?;
+    let (tools, _) = portcullis_catalogue::index::import::definitions(&seen.tools);
+    let record = ServerRecord::of(ServerFacts::default(), tools, Provenance::Live);
+    let capability = |tool: &portcullis_catalogue::record::ToolRecord| Capability {
+        server: entry.name.clone(),
+        tool: tool.name().to_owned(),
+        class: tool.class(),
+        parameters: tool.definition.parameters().iter().map(|parameter| parameter.name.to_owned()).collect(),
+    };
+    Ok(record.tools.iter().map(capability).collect())
+}
+
+fn target(entry: &Entry) -> Result<Target, String> {
+    let env =
+        entry.environment.iter().map(|(name, value)| (name.clone(), Secret::new(value.reveal().to_owned())));
+    if let Some(argv) = entry.command_line() {
+        return Ok(Target::Command(LocalCommand { argv, env: env.collect(), cwd: None }));
+    }
+    match &entry.way {
+        Way::Remote(remote) => {
+            let written = remote.headers.iter().filter_map(|(name, value)| Some((name, value.written()?)));
+            let headers =
+                written.map(|(name, value)| (name.clone(), Secret::new(value.reveal().to_owned()))).collect();
+            Ok(Target::Url { url: remote.url.clone(), headers })
+        }
+        _ => Err("how to reach it is not known here".to_owned()),
+    }
+}
+
+/// The keys whose value stands in the file and is no reference to somewhere else.
+fn secrets_of(entry: &Entry) -> Vec<String> {
+    let environment =
+        entry.environment.iter().filter(|(name, value)| looks_secret(name) && !value.is_reference());
+    let environment = environment.map(|(name, _)| name.clone());
+    let headers = match &entry.way {
+        Way::Remote(remote) => remote.headers.as_slice(),
+        Way::Command { .. } | Way::Unknown(_) => &[],
+    };
+    let headers =
+        headers.iter().filter(|(_, value)| value.written().is_some_and(|value| !value.is_reference()));
+    environment.chain(headers.map(|(name, _)| format!("header {name}"))).collect()
+}
+
+/// Words in the names of variables that hold secrets.
+const SECRET_WORDS: [&str; 8] =
+    ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH", "PORTCULLIS_HEADER"];
+
+fn looks_secret(name: &str) -> bool {
+    let name = name.to_ascii_uppercase();
+    SECRET_WORDS.iter().any(|word| name.contains(word))
+}

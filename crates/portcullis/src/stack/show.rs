@@ -1,0 +1,142 @@
+//! What `stack` says, without a secret in it.
+
+use std::io;
+
+use portcullis_catalogue::combine::Combination;
+use portcullis_catalogue::{Class, inert_short};
+use portcullis_json::{Object, Value};
+
+use super::gather::{Agent, Server, Stack, Tools};
+use crate::output::Output;
+use crate::protect::way;
+
+/// A name of a stranger's choosing is not longer than this.
+const NAME_CHARACTERS_MAX: usize = 80;
+const CLASSES: [Class; 5] = [Class::Read, Class::Write, Class::Execute, Class::Destructive, Class::Financial];
+
+/// For people.
+pub(super) fn text(output: &mut Output, stack: &Stack) -> io::Result<()> {
+    if stack.agents.is_empty() {
+        output.line("no client configuration with servers was found")?;
+    }
+    for agent in &stack.agents {
+        show_agent(output, agent)?;
+    }
+    for (path, reason) in &stack.unread {
+        output.error(&format!("`{}` cannot be read: {reason}", path.display()))?;
+    }
+    let total: usize = stack.agents.iter().map(|agent| agent.capabilities().len()).sum();
+    let servers: Vec<&Server> = stack.agents.iter().flat_map(|agent| &agent.servers).collect();
+    let unknown = servers.iter().filter(|server| matches!(server.tools, Tools::Unknown(_))).count();
+    let open = servers.iter().filter(|server| !server.guarded).count();
+    output.line(&format!(
+        "{} server(s), {unknown} of them unknown; {total} known tool(s); {open} server(s) without a guard",
+        servers.len()
+    ))?;
+    if open > 0 {
+        output.line("put them behind a policy with `portcullis protect`")?;
+    }
+    Ok(())
+}
+
+fn show_agent(output: &mut Output, agent: &Agent) -> io::Result<()> {
+    output.line(&output.good(agent.client.name()))?;
+    for server in &agent.servers {
+        let name = inert_short(&server.entry.name, NAME_CHARACTERS_MAX);
+        let off = if server.entry.disabled { ", disabled" } else { "" };
+        let guard = if server.guarded { "behind portcullis" } else { "no guard" };
+        output.line(&format!("  {name} ({guard}{off})"))?;
+        output.line(&format!("    {}", inert_short(&way(&server.entry), 160)))?;
+        output.line(&format!("    {}", tools(&server.tools)))?;
+        if !server.secrets.is_empty() {
+            let list = server.secrets.join(", ");
+            output.line(&format!("    written in `{}`: {list}", server.file.display()))?;
+        }
+    }
+    for combination in &agent.combinations {
+        output.line(&format!("  {} {}", output.bad("dangerous together:"), combination.name))?;
+        output.line(&format!("    {}", combination.why))?;
+        for (leg, named, count) in &combination.legs {
+            let more = if *count > named.len() {
+                format!(" and {} more", count - named.len())
+            } else {
+                String::new()
+            };
+            let named: Vec<String> =
+                named.iter().map(|name| inert_short(name, NAME_CHARACTERS_MAX)).collect();
+            output.line(&format!("    {}: {}{more}", leg.name(), named.join(", ")))?;
+        }
+        output.line(&format!("    what limits it: {}", combination.limit))?;
+    }
+    output.line("")
+}
+
+fn tools(tools: &Tools) -> String {
+    match tools {
+        Tools::Unknown(reason) => format!("tools unknown: {}", inert_short(reason, 200)),
+        Tools::Known(list, source) => {
+            let counts =
+                CLASSES.iter().map(|class| (class, list.iter().filter(|tool| tool.class == *class).count()));
+            let counts = counts
+                .filter(|(_, count)| *count > 0)
+                .map(|(class, count)| format!("{count} {}", class.name()));
+            format!("{} tools: {} ({source})", list.len(), counts.collect::<Vec<_>>().join(", "))
+        }
+    }
+}
+
+/// For programs.
+pub(super) fn json(stack: &Stack) -> Value {
+    let agents: Vec<Value> = stack.agents.iter().map(agent_json).collect();
+    let unread = stack.unread.iter().map(|(path, reason)| {
+        Object::new().with("path", path.to_string_lossy().into_owned()).with("error", reason.as_str()).into()
+    });
+    Object::new().with("agents", agents).with("unread", unread.collect::<Vec<Value>>()).into()
+}
+
+fn agent_json(agent: &Agent) -> Value {
+    let servers: Vec<Value> = agent.servers.iter().map(server_json).collect();
+    let combinations: Vec<Value> = agent.combinations.iter().map(combination_json).collect();
+    Object::new()
+        .with("client", agent.client.id())
+        .with("servers", servers)
+        .with("combinations", combinations)
+        .into()
+}
+
+fn server_json(server: &Server) -> Value {
+    let secrets: Vec<Value> = server.secrets.iter().map(|name| name.as_str().into()).collect();
+    let object = Object::new()
+        .with("name", server.entry.name.as_str())
+        .with("file", server.file.to_string_lossy().into_owned())
+        .with("way", way(&server.entry))
+        .with("disabled", server.entry.disabled)
+        .with("guarded", server.guarded)
+        .with("secrets_in_file", secrets);
+    match &server.tools {
+        Tools::Unknown(reason) => object.with("unknown", reason.as_str()).into(),
+        Tools::Known(tools, source) => {
+            let tools = tools.iter().map(|tool| {
+                Object::new().with("name", tool.tool.as_str()).with("class", tool.class.name()).into()
+            });
+            object.with("source", source.as_str()).with("tools", tools.collect::<Vec<Value>>()).into()
+        }
+    }
+}
+
+fn combination_json(combination: &Combination) -> Value {
+    let legs = combination.legs.iter().map(|(leg, tools, count)| {
+        let tools: Vec<Value> = tools.iter().map(|tool| tool.as_str().into()).collect();
+        Object::new()
+            .with("leg", leg.name())
+            .with("tools", tools)
+            .with("count", i64::try_from(*count).unwrap_or(i64::MAX))
+            .into()
+    });
+    Object::new()
+        .with("name", combination.name)
+        .with("why", combination.why)
+        .with("limit", combination.limit)
+        .with("legs", legs.collect::<Vec<Value>>())
+        .into()
+}
