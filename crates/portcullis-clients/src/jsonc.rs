@@ -204,12 +204,12 @@ impl Writer<'_> {
         let added: Vec<String> =
             with.environment.iter().map(|(key, value)| pair(key, value.reveal())).collect();
         let mut left = (!added.is_empty()).then(|| added.join(", "));
-        if let Some(Value::Object(present)) = self.object.get("env").map(|property| &property.value) {
-            if let Some(added) = left.take() {
-                let at = span(present).start + 1;
-                let comma = if present.properties.is_empty() { "" } else { ", " };
-                edits.push((at..at, format!("{added}{comma}")));
-            }
+        if let Some(Value::Object(present)) = self.object.get("env").map(|property| &property.value)
+            && let Some(added) = left.take()
+        {
+            let at = span(present).start + 1;
+            let comma = if present.properties.is_empty() { "" } else { ", " };
+            edits.push((at..at, format!("{added}{comma}")));
         }
         let address = self.address().map(|property| property.name.as_str());
         for property in &self.object.properties {

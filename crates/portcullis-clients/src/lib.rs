@@ -25,4 +25,4 @@ pub use entry::{Entry, HeaderValue, Hidden, Remote, Transport, Way};
 pub use guard::{Guard, is_guarded};
 pub use mask::{masked_arguments, masked_url};
 pub use places::{Format, Home, Place, Scope};
-pub use protect::{Change, FileFault, Found, Undone, find, protect, read, undo};
+pub use protect::{Change, FileFault, Found, TakenBack, Undone, find, protect, read, undo};

@@ -67,6 +67,9 @@ pub enum Undone {
     Gone(PathBuf),
 }
 
+/// How it went with one file.
+pub type TakenBack = Result<Undone, FileFault>;
+
 /// Every file of these clients that is there.
 pub fn find(home: &Home, project: Option<&Path>, clients: &[Client]) -> Vec<Found> {
     let wanted = |place: &Place| clients.is_empty() || clients.contains(&place.client);
@@ -132,7 +135,7 @@ pub fn undo(
     home: &Home,
     project: Option<&Path>,
     clients: &[Client],
-) -> Result<Vec<(PathBuf, Result<Undone, FileFault>)>, StepFault> {
+) -> Result<Vec<(PathBuf, TakenBack)>, StepFault> {
     let places = home.places(project);
     let mut undone = Vec::new();
     for step in backups.steps()? {

@@ -6,6 +6,7 @@ use portcullis_catalogue::combine::{Capability, Combination, combinations};
 use portcullis_catalogue::index::{HITS_MAX, Index, Search};
 use portcullis_catalogue::record::{Provenance, ServerFacts, ServerRecord};
 use portcullis_clients::{Client, Entry, Found, Way, is_guarded};
+use portcullis_gateway::Reach;
 use portcullis_state::Secret;
 
 use crate::introspect::{self, LocalCommand, Target};
@@ -154,14 +155,20 @@ fn target(entry: &Entry) -> Result<Target, String> {
     let env =
         entry.environment.iter().map(|(name, value)| (name.clone(), Secret::new(value.reveal().to_owned())));
     if let Some(argv) = entry.command_line() {
-        return Ok(Target::Command(LocalCommand { argv, env: env.collect(), cwd: None }));
+        return Ok(Target::Command(LocalCommand {
+            argv,
+            env: env.collect(),
+            is_env_whole: false,
+            cwd: None,
+        }));
     }
     match &entry.way {
         Way::Remote(remote) => {
             let written = remote.headers.iter().filter_map(|(name, value)| Some((name, value.written()?)));
             let headers =
                 written.map(|(name, value)| (name.clone(), Secret::new(value.reveal().to_owned()))).collect();
-            Ok(Target::Url { url: remote.url.clone(), headers })
+            // Its owner wrote the address: it may be in any network.
+            Ok(Target::Url { url: remote.url.clone(), headers, reach: Reach::Anywhere })
         }
         _ => Err("how to reach it is not known here".to_owned()),
     }

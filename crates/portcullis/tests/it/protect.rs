@@ -114,7 +114,11 @@ fn of_all_clients(place: &Place, remote: &str, token: &str) {
 
 /// As a client does: the entry's command, arguments and environment, and little else.
 fn as_its_client_would(entry: &Entry) -> Client {
-    let Way::Command { command, arguments } = &entry.way else { panic!("{} is not started", entry.name) };
+    let (command, arguments) = match &entry.way {
+        Way::Command { command, arguments } => Some((command, arguments)),
+        _ => None,
+    }
+    .unwrap();
     let mut started = Command::new(command);
     started.args(arguments).env_clear();
     started.envs(["PATH", "HOME"].into_iter().filter_map(|name| Some((name, std::env::var_os(name)?))));
