@@ -78,15 +78,14 @@ fn gather(directory: &Path, contents: &mut Vec<(PathBuf, Vec<u8>)>) {
     }
 }
 
-/// Twelve files, sixteen servers.
+/// Twelve files, seventeen servers, one of them of no known kind.
 pub(crate) fn files() -> Vec<(&'static str, String)> {
     let settings = if cfg!(target_os = "macos") { "Library/Application Support" } else { ".config" };
-    let leak = |text: &'static str| -> &'static str { text };
     let at = |rest: &str| -> &'static str { Box::leak(format!("{settings}/{rest}").into_boxed_str()) };
     let secret = |text: &str| text.replace("SECRET", SECRET);
     vec![
         (
-            leak(".claude.json"),
+            ".claude.json",
             secret(
                 "{\n  \"numStartups\": 12,\n  \"mcpServers\": {\n    \"files\": {\n      \"type\": \"stdio\",\n      \"command\": \"npx\",\n      \"args\": [\"-y\", \"@modelcontextprotocol/server-filesystem\", \"/srv\"],\n      \"env\": { \"KEY\": \"SECRET\" }\n    }\n  },\n  \"projects\": {\n    \"/home/me/work\": {\n      \"mcpServers\": {\n        \"issues\": { \"type\": \"http\", \"url\": \"https://mcp.example/mcp\", \"headers\": { \"Authorization\": \"Bearer SECRET\" } }\n      },\n      \"history\": []\n    }\n  }\n}\n",
             ),
@@ -96,7 +95,7 @@ pub(crate) fn files() -> Vec<(&'static str, String)> {
             secret("{\"mcpServers\":{\"memory\":{\"command\":\"npx\",\"args\":[\"-y\",\"@modelcontextprotocol/server-memory\"],\"env\":{\"TOKEN\":\"SECRET\"}}}}"),
         ),
         (
-            leak(".cursor/mcp.json"),
+            ".cursor/mcp.json",
             secret(
                 "\u{feff}{\r\n\t// what I use every day\r\n\t\"mcpServers\": {\r\n\t\t\"git\": {\r\n\t\t\t\"command\": \"uvx\", // not pipx\r\n\t\t\t\"envFile\": \".env\",\r\n\t\t},\r\n\t\t\"remote\": {\r\n\t\t\t\"url\": \"https://cursor.example/mcp?key=SECRET\",\r\n\t\t\t/* from the vault */\r\n\t\t\t\"headers\": { \"X-Api-Key\": \"${env:API_KEY}\" },\r\n\t\t},\r\n\t},\r\n}\r\n",
             ),
@@ -113,32 +112,32 @@ pub(crate) fn files() -> Vec<(&'static str, String)> {
                 .to_owned(),
         ),
         (
-            leak(".codeium/windsurf/mcp_config.json"),
+            ".codeium/windsurf/mcp_config.json",
             "{\n  \"mcpServers\": {\n    \"figma\": {\n      \"serverUrl\": \"https://figma.example/sse\",\n      \"disabled\": true\n    },\n    \"odd\": { \"something\": 1 }\n  }\n}"
                 .to_owned(),
         ),
         (
-            leak(".codex/config.toml"),
+            ".codex/config.toml",
             secret(
                 "model = \"o9\" # the good one\n\n[mcp_servers.docs]\ncommand = \"npx\"   # from npm\nargs = [\n    \"-y\",\n    \"docs-mcp\",\n]\nstartup_timeout_sec = 20\n\n[mcp_servers.docs.env]\nAPI_KEY = \"SECRET\"\n\n[mcp_servers.remote]\nurl = \"https://codex.example/mcp\"\nbearer_token_env_var = \"REMOTE_TOKEN\"\nhttp_headers = { \"X-Team\" = \"SECRET\" }\nenabled = true\n\n[tui]\ntheme = \"dark\"\n",
             ),
         ),
         (
-            leak(".gemini/settings.json"),
+            ".gemini/settings.json",
             secret(
                 "{\n    \"theme\": \"Dracula\",\n    \"mcpServers\": {\n        \"search\": { \"httpUrl\": \"https://gemini.example/mcp\", \"headers\": {\"X-Key\": \"SECRET\"}, \"timeout\": 5000 },\n        \"older\": { \"url\": \"https://gemini.example/sse\", \"trust\": false }\n    }\n}\n",
             ),
         ),
         (
-            leak("project/.mcp.json"),
+            "project/.mcp.json",
             "{\"mcpServers\": {\"pharo\": {\"command\": \"pharo-interop-mcp\", \"args\": [\"--read-only\"]}}}\n".to_owned(),
         ),
-        (leak("project/.cursor/mcp.json"), "{ }\n".to_owned()),
+        ("project/.cursor/mcp.json", "{ }\n".to_owned()),
         (
-            leak("project/.vscode/mcp.json"),
+            "project/.vscode/mcp.json",
             "{\n  \"servers\": {\n    \"local\": {\n      \"command\": \"node\",\n      \"args\": [\n        \"server.js\"\n      ]\n    }\n  }\n}\n"
                 .to_owned(),
         ),
-        (leak("project/.gemini/settings.json"), "{\"mcpServers\": {\"p\": {\"command\": \"p\", \"cwd\": \"./p\"}}}".to_owned()),
+        ("project/.gemini/settings.json", "{\"mcpServers\": {\"p\": {\"command\": \"p\", \"cwd\": \"./p\"}}}".to_owned()),
     ]
 }
