@@ -11,8 +11,8 @@ use crate::definition::ToolDefinition;
 const WORDS_MAX: usize = 400;
 /// A shorter description has twins everywhere.
 const WORDS_MIN: usize = 3;
-/// Of five words, so many must be shared.
-const SHARED_OF_FIVE: usize = 4;
+/// Of four words, so many must be shared.
+const SHARED_OF_FOUR: usize = 3;
 
 /// What is compared: the words of the description and the parameters' names.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -44,7 +44,7 @@ impl Outline {
 
 fn alike(one: &BTreeSet<String>, other: &BTreeSet<String>) -> bool {
     let (shared, all) = (one.intersection(other).count(), one.union(other).count());
-    shared * 5 >= all * SHARED_OF_FIVE
+    shared * 4 >= all * SHARED_OF_FOUR
 }
 
 #[cfg(test)]

@@ -159,10 +159,6 @@ fn a_bad_configuration_gives_one_message_with_its_place() {
         (good.replace("file:token", "secret"), "line 17, column 9: a token does not belong into this file"),
         (good.clone() + second, "grants `alice` and `bob` have the same token; give each its own"),
         (good.replace("policy = \"p\"", "policy = \"q\""), "line 16, column 10: there is no policy `q`"),
-        (
-            good.replace("url = \"builtin:playground\"", "command = [\"x\"]"),
-            "line 6, column 11: servers that run as a command are not served yet",
-        ),
         (good.replace("name = \"play\"", "name = \"a/b\""), "line 5, column 8: a name has letters"),
         (good.replace("\"alice\"", "\"\""), "line 14, column 9: a label has 1 to 128 characters"),
         (
