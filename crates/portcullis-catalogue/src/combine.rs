@@ -123,6 +123,9 @@ const OUTWARD_VERBS: &str =
 /// What is carried to others when it is made.
 const OUTWARD_OBJECTS: &str = "comment email message";
 
+/// Places that strangers do not write to.
+const OWN_PLACES: &str = "file files directory directories folder folders local schema";
+
 /// What one tool contributes.
 pub fn legs_of(tool: &Capability) -> BTreeSet<Leg> {
     let words = split_name(&tool.tool);
@@ -133,7 +136,8 @@ pub fn legs_of(tool: &Capability) -> BTreeSet<Leg> {
     };
     let runs = tool.class == Class::Execute && (takes(CODE_PARAMETERS) || says(CODE_PARAMETERS));
     let looks = matches!(tool.class, Class::Read | Class::Execute) && !says(OUTWARD_VERBS);
-    let fetches = takes("url uri") || has(Nouns::untrusted());
+    // Searching one's own files brings in no stranger's text.
+    let fetches = takes("url uri") || (has(Nouns::untrusted()) && !says(OWN_PLACES));
     let acts = matches!(tool.class, Class::Write | Class::Execute | Class::Financial);
     let carries = takes(OUTWARD_PARAMETERS) || says(OUTWARD_VERBS) || says(OUTWARD_OBJECTS);
     let leads_out = takes("url uri") || (acts && carries);
@@ -167,6 +171,7 @@ mod tests {
         assert_eq!(legs("send_email", Class::Execute, &["to", "body"]), [Leg::WayOut]);
         assert_eq!(legs("eval", Class::Execute, &["code"]), [Leg::PrivateData, Leg::WayOut, Leg::Code]);
         assert_eq!(legs("delete_file", Class::Destructive, &["path"]), [Leg::Harm]);
+        assert_eq!(legs("search_files", Class::Read, &["path", "pattern"]), [Leg::PrivateData]);
         assert!(legs("get_current_time", Class::Read, &["timezone"]).is_empty());
         assert!(legs("add_numbers", Class::Read, &["a", "b"]).is_empty());
     }

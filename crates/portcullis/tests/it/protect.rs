@@ -132,7 +132,8 @@ fn every_server_works_when_it_is_started_from_the_rewritten_files() {
     let place = Place::new();
     let upstream = Place::new();
     let up = Running::up(&upstream.path(""));
-    of_all_clients(&place, up.text("url"), up.text("token"));
+    let token = fs::read_to_string(up.text("token_file")).unwrap();
+    of_all_clients(&place, up.text("url"), token.trim());
     let home = place.path("").to_string_lossy().into_owned();
     let data = place.path("data").to_string_lossy().into_owned();
     let ran = place.run(&["protect", "--home", &home, "--project", &data, "--yes", "--data-dir", &data]);
@@ -150,7 +151,9 @@ fn every_server_works_when_it_is_started_from_the_rewritten_files() {
                 "the recommended policy hides it: {tools:?}"
             );
             assert_eq!(client.call("read_note").as_deref(), Ok("read_note done"));
-            assert!(client.call("get_environment").unwrap().contains(SECRET), "its environment reaches it");
+            let environment = client.call("get_environment").unwrap();
+            assert!(environment.contains("API_KEY"), "its environment reaches it: {environment}");
+            assert!(!environment.contains(SECRET), "and no secret of it comes back: {environment}");
         } else {
             assert!(!tools.is_empty(), "the playground behind a gateway behind us");
         }
