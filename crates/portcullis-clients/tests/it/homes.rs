@@ -87,7 +87,7 @@ pub(crate) fn files() -> Vec<(&'static str, String)> {
         (
             ".claude.json",
             secret(
-                "{\n  \"numStartups\": 12,\n  \"mcpServers\": {\n    \"files\": {\n      \"type\": \"stdio\",\n      \"command\": \"npx\",\n      \"args\": [\"-y\", \"@modelcontextprotocol/server-filesystem\", \"/srv\"],\n      \"env\": { \"KEY\": \"SECRET\" }\n    }\n  },\n  \"projects\": {\n    \"/home/me/work\": {\n      \"mcpServers\": {\n        \"issues\": { \"type\": \"http\", \"url\": \"https://mcp.example/mcp\", \"headers\": { \"Authorization\": \"Bearer SECRET\" } }\n      },\n      \"history\": []\n    }\n  }\n}\n",
+                "{\n  \"numStartups\": 12,\n  \"mcpServers\": {\n    \"files\": {\n      \"type\": \"stdio\",\n      \"command\": \"npx\",\n      \"args\": [\"-y\", \"@modelcontextprotocol/server-filesystem\", \"/srv\"],\n      \"env\": { \"KEY\": \"SECRET\" }\n    }\n  },\n  \"projects\": {\n    \"/srv/work\": {\n      \"mcpServers\": {\n        \"issues\": { \"type\": \"http\", \"url\": \"https://mcp.example/mcp\", \"headers\": { \"Authorization\": \"Bearer SECRET\" } }\n      },\n      \"history\": []\n    }\n  }\n}\n",
             ),
         ),
         (
