@@ -19,6 +19,7 @@ use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt as _, MetadataExt as _, OpenOptionsExt as _, PermissionsExt as _};
 use std::path::{Path, PathBuf};
+use std::time::Instant;
 
 use jiff::Timestamp;
 
@@ -203,10 +204,17 @@ impl DataDirectory {
     /// alone.
     pub fn lock_shared(&self, purpose: &str, now: Timestamp) -> Result<DirectoryLock, StateFault> {
         let (file, fault) = (self.lock_file()?, |error| self.lock_fault(error));
-        match file.try_lock_shared() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(holders::held(self)),
-            Err(TryLockError::Error(error)) => return Err(fault(error)),
+        let begun = Instant::now();
+        loop {
+            match file.try_lock_shared() {
+                Ok(()) => break,
+                // A process that only looks whether the directory is made has it for a moment.
+                Err(TryLockError::WouldBlock) => match holders::held(self) {
+                    held if holders::is_passing(&held, begun) => std::thread::sleep(holders::MAKING_PAUSE),
+                    held => return Err(held),
+                },
+                Err(TryLockError::Error(error)) => return Err(fault(error)),
+            }
         }
         holders::write(&file, &holders::among_others(purpose, now)).map_err(fault)?;
         Ok(DirectoryLock { _file: file })

@@ -19,7 +19,8 @@ const NAMED_MAX: usize = 8;
 const FILE_BYTES_MAX: u64 = 64 << 10;
 /// How long another process may take to make the directory.
 const MAKING_WAIT_MAX: Duration = Duration::from_secs(10);
-const MAKING_PAUSE: Duration = Duration::from_millis(2);
+/// Between two looks.
+pub(crate) const MAKING_PAUSE: Duration = Duration::from_millis(2);
 
 /// The line of a process that has the directory for itself.
 pub(crate) fn alone(purpose: &str, now: Timestamp) -> Value {
@@ -59,6 +60,13 @@ pub(crate) fn wait_to_make(lock: &File) -> io::Result<()> {
             Err(TryLockError::Error(error)) => return Err(error),
         }
     }
+}
+
+/// Whether whoever keeps a wrap out will be gone in a moment: wraps keep nobody out, and one that has the directory
+/// for itself has said so.
+pub(crate) fn is_passing(held: &StateFault, begun: Instant) -> bool {
+    let is_known = matches!(held, StateFault::Held { pid, .. } if *pid != 0);
+    !is_known && begun.elapsed() < MAKING_WAIT_MAX
 }
 
 /// Why the directory cannot be had, with the processes that are in the way.

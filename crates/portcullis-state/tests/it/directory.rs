@@ -177,3 +177,17 @@ fn many_share_a_directory_and_keep_out_who_wants_it_alone() {
     }
     drop(alone);
 }
+
+#[test]
+fn a_process_that_only_looks_whether_the_directory_is_made_keeps_nobody_out() {
+    let temporary = tempfile::tempdir().unwrap();
+    let directory = DataDirectory::open_or_create(&temporary.path().join("data")).unwrap();
+    drop(directory.lock_shared("wrap one", at(1)).unwrap());
+    // As the making does: the lock, and no line.
+    let looking = fs::OpenOptions::new().append(true).open(directory.path().join("lock")).unwrap();
+    looking.lock().unwrap();
+    let waiting = std::thread::spawn(move || directory.lock_shared("wrap two", at(2)).map(drop));
+    std::thread::sleep(std::time::Duration::from_millis(100));
+    drop(looking);
+    waiting.join().unwrap().unwrap();
+}
