@@ -13,6 +13,7 @@ use clap::ValueEnum;
 use crate::{process, workspace};
 
 mod catalogue;
+mod gateway;
 mod plot;
 
 const EXAMPLE: &str = "decide_once";
@@ -25,6 +26,12 @@ pub(crate) struct Arguments {
     /// Whose benchmarks to run
     #[arg(value_enum, default_value_t = Subject::Policy)]
     subject: Subject,
+    /// Only the main figure (gateway)
+    #[arg(long)]
+    short: bool,
+    /// Keep the figures in `docs/` (gateway)
+    #[arg(long)]
+    write: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -39,6 +46,8 @@ enum Subject {
     Pharo,
     /// What `portcullis wrap` adds to a stdio server
     Wrap,
+    /// The gateway beside nginx
+    Gateway,
 }
 
 /// Runs the benchmarks of one crate; for policies also counts instructions.
@@ -48,6 +57,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Subject::Json => run_benches("portcullis-json", &[]),
         Subject::Pharo => run_benches("pharo-interop", &["--", "--check"]),
         Subject::Wrap => wrap::run(),
+        Subject::Gateway => gateway::run(arguments.short, arguments.write),
         Subject::Policy => {
             run_benches("portcullis-policy", &[])?;
             print_instructions_per_decision()

@@ -120,6 +120,8 @@ pub struct LogHealth {
     pub pending_bytes: usize,
     /// The checkpoint in the `head` file.
     pub head: u64,
+    /// Syncs since the log was opened.
+    pub syncs: u64,
 }
 
 /// The log, open for appending. One per process; `open` for one process alone, `join` for several.
