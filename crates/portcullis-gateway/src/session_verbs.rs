@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use http::request::Parts;
+use portcullis_state::log::{RiskClass, Verdict};
 
 use crate::approval::approve;
 use crate::authenticate::Caller;
@@ -10,13 +11,13 @@ use crate::decide::decide;
 use crate::forward::{LAST_EVENT_ID, Payload, Reply, forward};
 use crate::gateway::Gateway;
 use crate::limits::admit;
-use crate::own;
 use crate::parse;
 use crate::question::Asked;
-use crate::record::{OutgoingKind, Trail, record};
+use crate::record::{self, Decided, OutgoingKind, Trail, record};
 use crate::relay::{self, Purpose};
 use crate::respond::Answer;
 use crate::room::Held;
+use crate::sessions::Session;
 use crate::stop::{ClientFault, Stop, UpstreamFault};
 
 /// A longer event id is nobody's.
@@ -54,7 +55,7 @@ pub(crate) async fn session_stream(
     let place = session.place();
     trail.era = Some(place.era);
     trail.session = Some(session.id.clone());
-    trail.class = Some(portcullis_state::log::RiskClass::Read);
+    trail.class = Some(RiskClass::Read);
     let era = place.era;
     let purpose = Purpose::Session { resumes: last_event_id.is_some() };
     let kind = OutgoingKind::OpenStream { last_event_id };
@@ -91,10 +92,22 @@ pub(crate) async fn end_session(
     }
     let session = parse::find_session(gateway, &caller, &head.headers)?;
     trail.session = Some(session.id.clone());
+    trail.class = Some(RiskClass::Read);
     gateway.sessions.close(&session.id);
-    let place = session.place();
-    if place.session.is_some() {
-        own::end_session(gateway, &session.server, place).await;
+    if let Err(stop) = end_recorded(gateway, &session, trail).await {
+        // Here it is over all the same; at the server it will idle out.
+        tracing::debug!(server = session.server.name(), ?stop, "the server did not end a session");
     }
     Ok(Answer::Ended)
+}
+
+/// With the grant that wanted it, also where there is nothing to end at the server.
+async fn end_recorded(gateway: &Arc<Gateway>, session: &Session, trail: &Trail) -> Result<(), Stop> {
+    let place = session.place();
+    if place.session.is_none() {
+        let ended = Decided { rule: None, ..Decided::plain(Verdict::Allowed, "") };
+        return record::write(gateway, trail, &ended).await;
+    }
+    let permit = record::ending(gateway, &session.server, place, trail).await?;
+    forward(gateway, permit).await.map(|reply| drop(reply.close()))
 }

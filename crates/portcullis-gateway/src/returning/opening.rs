@@ -20,9 +20,9 @@ impl Returning {
         call: &Call,
         reply: Reply,
     ) -> Result<Answer, Stop> {
-        let Reply { payload, session: upstream, receipt, .. } = reply;
+        let Reply { payload, session: upstream, receipt } = reply;
         let outcome = self.whole_answer(gateway, call, payload).await;
-        receipt.finish_by(outcome.as_ref().err());
+        receipt.finish_with(&outcome);
         let outcome = outcome?;
         let session = match self.revision(&outcome)? {
             Some(revision) => Some(self.stand_for(gateway, revision, upstream).await?),
