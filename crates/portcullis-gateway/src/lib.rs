@@ -35,6 +35,7 @@ mod catalogue;
 mod duplex;
 mod events;
 mod gateway;
+mod lanes;
 mod ledger;
 mod lines;
 mod listed;

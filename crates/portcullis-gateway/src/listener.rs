@@ -21,6 +21,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::Gateway;
 use crate::authenticate::check_scraper;
 use crate::body::Body;
+use crate::lanes::Lanes;
 use crate::pipeline;
 use crate::record::Trail;
 use crate::respond;
@@ -51,6 +52,7 @@ pub async fn serve(
     let per_address = gateway.settings.connections_per_address_max;
     let (stop, stopping) = watch::channel(false);
     let door = Door { gateway: gateway.clone(), tls: tls.map(TlsAcceptor::from), stopping };
+    let lanes = Lanes::start()?;
     let mut shutdown = pin!(shutdown);
     let mut tick = tokio::time::interval(STRANGERS_INTERVAL);
     loop {
@@ -63,7 +65,7 @@ pub async fn serve(
             accepted = accept(&listener, &connections) => match accepted {
                 Ok((socket, peer, permit)) => match addresses.take(network(peer.ip()), per_address) {
                     Some(share) => {
-                        tokio::spawn(door.clone().connection(socket, peer, (permit, share)));
+                        lanes.run(door.clone().connection(socket, peer, (permit, share)));
                     }
                     None => tracing::debug!(%peer, "an address has too many connections open"),
                 },
@@ -81,6 +83,7 @@ pub async fn serve(
     drain(&gateway, &connections).await;
     gateway.end_all_sessions().await;
     gateway.end_processes().await;
+    lanes.end().await;
     gateway.flush();
     Ok(())
 }
@@ -88,11 +91,12 @@ pub async fn serve(
 async fn accept(
     listener: &TcpListener,
     connections: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+) -> io::Result<(std::net::TcpStream, SocketAddr, OwnedSemaphorePermit)> {
     let permit = connections.clone().acquire_owned().await.map_err(io::Error::other)?;
     let (socket, peer) = listener.accept().await?;
     socket.set_nodelay(true)?;
-    Ok((socket, peer, permit))
+    // To be watched by the lane that serves it.
+    Ok((socket.into_std()?, peer, permit))
 }
 
 /// Whose connections count together: an IPv6 host has a whole network of addresses.
@@ -123,10 +127,17 @@ struct Door {
 impl Door {
     async fn connection(
         self,
-        socket: TcpStream,
+        socket: std::net::TcpStream,
         peer: SocketAddr,
         _held: (OwnedSemaphorePermit, Share<IpAddr>),
     ) {
+        let socket = match TcpStream::from_std(socket) {
+            Ok(socket) => socket,
+            Err(error) => {
+                tracing::warn!(%peer, %error, "a connection could not be served");
+                return;
+            }
+        };
         let patience = milliseconds(self.gateway.settings.head_timeout_ms);
         match self.tls.clone() {
             None => self.serve(socket, peer).await,
