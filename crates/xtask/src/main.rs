@@ -15,6 +15,7 @@ mod bench;
 mod catalogue_build;
 mod catalogue_eval;
 mod ci;
+mod conformance;
 mod docs;
 mod fuzz_policy;
 mod process;
@@ -41,6 +42,8 @@ enum Task {
     FuzzPolicy(fuzz_policy::Arguments),
     /// Run the benchmarks, and count a decision's instructions where valgrind is installed
     Bench(bench::Arguments),
+    /// Run the official conformance suite against our fixture server, bare and behind the gateway
+    Conformance(conformance::Arguments),
     /// Install and start the servers of a list, and write what they list into the index that ships
     CatalogueBuild(catalogue_build::Arguments),
     /// Measure the classifier against files of labelled tools
@@ -54,6 +57,7 @@ fn main() -> ExitCode {
         Task::Docs => workspace::build_product().and_then(|product| docs::write(&product)),
         Task::FuzzPolicy(arguments) => fuzz_policy::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Conformance(arguments) => conformance::run(&arguments),
         Task::CatalogueBuild(arguments) => catalogue_build::run(&arguments),
         Task::CatalogueEval(arguments) => catalogue_eval::run(&arguments),
     };
