@@ -1,7 +1,7 @@
 //! Why a message is refused: one closed list, each with its JSON-RPC code and a message for the sender.
 //!
 //! No message repeats anything that the sender wrote: field names are ours. The one exception is the
-//! name of an unknown revision, which the protocol wants back, and only if it is short and of plain letters.
+//! name of an unknown revision, which the protocol wants back, and only if it looks like a date or a version.
 
 use std::fmt;
 
@@ -84,7 +84,7 @@ pub enum Refusal {
     NeedsNoId,
     /// A field does not fit.
     Field(FieldFault),
-    /// A revision that we do not speak; its name, if it could be one.
+    /// A revision that we do not speak; its name, if it looked like one.
     UnsupportedRevision(Option<String>),
     /// The HTTP headers do not repeat the body.
     Headers(HeaderMismatch),
@@ -94,8 +94,9 @@ impl Refusal {
     /// Somebody asked for `revision`, which we do not speak.
     pub fn unsupported_revision(revision: &str) -> Refusal {
         const NAME_BYTES_MAX: usize = 32;
-        let is_plain = |byte: u8| byte.is_ascii_alphanumeric() || b".-_".contains(&byte);
-        let is_name = (1..=NAME_BYTES_MAX).contains(&revision.len()) && revision.bytes().all(is_plain);
+        let number = revision.strip_prefix('v').unwrap_or(revision);
+        let digits = number.bytes().all(|byte| byte.is_ascii_digit() || b".-".contains(&byte));
+        let is_name = digits && !number.is_empty() && revision.len() <= NAME_BYTES_MAX;
         Refusal::UnsupportedRevision(is_name.then(|| revision.to_owned()))
     }
 

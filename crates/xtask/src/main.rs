@@ -7,9 +7,10 @@
     reason = "a task speaks to the person at the terminal, and has no other output"
 )]
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 mod bench;
 mod catalogue_build;
@@ -48,6 +49,12 @@ enum Task {
     CatalogueBuild(catalogue_build::Arguments),
     /// Measure the classifier against files of labelled tools
     CatalogueEval(catalogue_eval::Arguments),
+}
+
+/// The names of all tasks.
+fn tasks() -> BTreeSet<String> {
+    let command = Arguments::command();
+    command.get_subcommands().map(|task| task.get_name().to_owned()).collect()
 }
 
 fn main() -> ExitCode {
