@@ -27,8 +27,8 @@ checks judged; warnings count as not passed.
 
 `cargo xtask conformance` runs all of it and compares with this page; CI runs the two over HTTP.
 
-What this does not show: the client side of the suite (authorization flows of a client), which the gateway does not
-have, and bridging between the eras, which the gateway does not do: each client speaks to a server of its own era.
+What this does not show: the suite's scenarios for clients, which start a client program and play the server; and
+bridging between the eras, which the gateway does not do: each client speaks to a server of its own era.
 ";
 
 /// The page of a complete run.
