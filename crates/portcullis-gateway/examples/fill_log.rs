@@ -9,7 +9,8 @@ use jiff::Timestamp;
 use portcullis_gateway::Ledger;
 use portcullis_state::DataDirectory;
 use portcullis_state::log::{
-    Arguments, Charge, Decision, DecisionLog, Ending, Entry, LogOptions, Outcome, PolicyName, RiskClass, Verdict,
+    Arguments, Charge, Decision, DecisionLog, Ending, Entry, LogOptions, Outcome, PolicyName, RiskClass,
+    Verdict,
 };
 
 const HASH: [u8; 32] = [5; 32];

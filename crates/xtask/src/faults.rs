@@ -27,10 +27,10 @@ mod wire;
 use std::path::PathBuf;
 use std::time::Instant;
 
-use anyhow::{Context, Result};
+use anyhow::{Context, Result, ensure};
 
 use crate::{process, workspace};
-use report::Line;
+use report::{Line, Outcome};
 use stage::{Bench, Row};
 
 /// What `cargo xtask faults` takes.
@@ -51,6 +51,9 @@ pub(crate) struct Arguments {
     /// Only faults whose name contains this; writes no document
     #[arg(long, value_name = "NAME")]
     only: Option<String>,
+    /// Write `docs/faults.md` also after the short form
+    #[arg(long)]
+    document: bool,
 }
 
 /// One kind of fault.
@@ -100,29 +103,30 @@ fn run_on(product: PathBuf, arguments: &Arguments) -> Result<()> {
     println!("seed {seed} (repeat the random choices with `--seed {seed}`)");
     let library = failing::build(&place)?;
     let bench = Bench { product, place, library, short: arguments.short, seed };
-    let (mut lines, mut failed) = (Vec::new(), None);
-    for scenario in SCENARIOS {
-        if failed.is_none() && arguments.wants(scenario.name) {
-            failed = take(&mut lines, scenario.name, || (scenario.run)(&bench));
-        }
+    let mut lines = Vec::new();
+    for scenario in SCENARIOS.iter().filter(|scenario| arguments.wants(scenario.name)) {
+        lines.push(take(scenario.name, || (scenario.run)(&bench)));
     }
-    if failed.is_none() && arguments.wants(FULL_DISK) && !arguments.short {
-        failed = full_disk(&mut lines, &bench);
+    if arguments.wants(FULL_DISK) && !arguments.short {
+        lines.push(full_disk(&bench));
     }
-    if let Some(minutes) = arguments.soak_minutes().filter(|_| failed.is_none()) {
-        failed = take(&mut lines, SOAK, || soak::run(&bench, minutes));
+    if let Some(minutes) = arguments.soak_minutes() {
+        lines.push(take(SOAK, || soak::run(&bench, minutes)));
     }
     print!("\n{}", report::table(&lines));
-    match failed {
-        Some(error) => Err(error.context(format!("seed {seed}"))),
-        None if arguments.short || arguments.only.is_some() => Ok(()),
-        None => report::write(&lines, seed),
-    }
+    let failed: Vec<&str> = lines.iter().filter(|line| line.has_failed()).map(|line| line.name).collect();
+    ensure!(failed.is_empty(), "`{}` failed, with seed {seed}", failed.join("`, `"));
+    let form = if arguments.short { "the short form, not optimised" } else { "in release" };
+    if arguments.writes() { report::write(&lines, form, seed) } else { Ok(()) }
 }
 
 impl Arguments {
     fn wants(&self, name: &str) -> bool {
         self.only.as_deref().is_none_or(|only| name.contains(only))
+    }
+
+    fn writes(&self) -> bool {
+        self.document || !self.short && self.only.is_none()
     }
 
     fn soak_minutes(&self) -> Option<u64> {
@@ -131,30 +135,27 @@ impl Arguments {
     }
 }
 
-/// Runs one scenario and keeps its line; the error, if it failed.
-fn take(lines: &mut Vec<Line>, name: &'static str, run: impl FnOnce() -> Result<Row>) -> Option<anyhow::Error> {
+/// Runs one scenario.
+fn take(name: &'static str, run: impl FnOnce() -> Result<Row>) -> Line {
     print!("{name} … ");
     let _ = std::io::Write::flush(&mut std::io::stdout());
     let begun = Instant::now();
     let row = run();
-    println!("{} in {:.1} s", if row.is_ok() { "held" } else { "FAILED" }, begun.elapsed().as_secs_f64());
-    match row {
-        Ok(row) => {
-            lines.push(Line { name, took: begun.elapsed(), row: Some(row) });
-            None
-        }
-        Err(error) => Some(error.context(format!("`{name}` failed"))),
+    let took = begun.elapsed();
+    match &row {
+        Ok(_) => println!("held, {:.1} s", took.as_secs_f64()),
+        Err(error) => println!("FAILED, {:.1} s\n  {error:#}", took.as_secs_f64()),
     }
+    Line { name, took, outcome: row.map_or(Outcome::Failed, |row| Outcome::Held(Box::new(row))) }
 }
 
 /// Needs the right to mount; the table says so where that is missing.
-fn full_disk(lines: &mut Vec<Line>, bench: &Bench) -> Option<anyhow::Error> {
+fn full_disk(bench: &Bench) -> Line {
     if rustix::process::geteuid().is_root() {
-        return take(lines, FULL_DISK, || disk::full(bench));
+        return take(FULL_DISK, || disk::full(bench));
     }
     println!("{FULL_DISK}: not shown, only root may mount a small file system");
-    lines.push(Line { name: FULL_DISK, took: std::time::Duration::ZERO, row: None });
-    None
+    Line { name: FULL_DISK, took: std::time::Duration::ZERO, outcome: Outcome::NotShown }
 }
 
 /// Where the long form writes what it found.

@@ -67,7 +67,10 @@ fn a_break_in_an_old_segment_is_refused_until_it_is_accepted() {
     assert!(unknown(&Ledger::accept_damage(&log, &fault, Timestamp::now()).unwrap()));
     log.close().unwrap();
     let log = open();
-    assert!(unknown(&Ledger::from_log(&log).unwrap()), "what was accepted is not refused again, nor forgotten");
+    assert!(
+        unknown(&Ledger::from_log(&log).unwrap()),
+        "what was accepted is not refused again, nor forgotten"
+    );
     let records = std::fs::read_to_string(segments(&directory).unwrap().pop().unwrap().path).unwrap();
     assert!(records.contains("damage_accepted"), "{records}");
 }

@@ -68,7 +68,11 @@ async fn an_amount_is_counted_exactly_or_denied() {
     for arguments in refused {
         let answer = rig.client.call("write", arguments).await;
         assert_eq!(answer.at("result|isError"), "true", "{arguments}: {}", answer.text);
-        assert_eq!(answer.at("result|_meta|portcullis/decision|rule"), "/tools/write/limits/0", "{arguments}");
+        assert_eq!(
+            answer.at("result|_meta|portcullis/decision|rule"),
+            "/tools/write/limits/0",
+            "{arguments}"
+        );
     }
     assert_eq!(rig.server.got("tools/call").len(), 0);
     // None of them counted: ten tenths fit to the last, and nothing above.

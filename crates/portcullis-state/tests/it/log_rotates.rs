@@ -130,13 +130,13 @@ fn retention_by_age_looks_at_the_records() {
     assert_eq!(segments(&place.log).unwrap().len(), 3, "nothing is old yet");
     log.close().unwrap();
     // The time that is written is not the one that counts: a step of the clock makes nothing old.
-    let stepped = LogOptions { retention, clock: std::sync::Arc::new(|| at(101)), ..quiet() };
+    let stepped = LogOptions { retention, clock: Arc::new(|| at(101)), ..quiet() };
     let log = open(&place, stepped);
     log.replay().unwrap();
     log.rotate_now().unwrap();
     assert_eq!(segments(&place.log).unwrap()[0].first, 1);
     log.close().unwrap();
-    let later = LogOptions { retention, age_clock: std::sync::Arc::new(|| at(101)), ..quiet() };
+    let later = LogOptions { retention, age_clock: Arc::new(|| at(101)), ..quiet() };
     let log = open(&place, later);
     log.replay().unwrap();
     log.rotate_now().unwrap();
@@ -270,8 +270,9 @@ fn a_read_call_does_not_wait_for_the_new_segment_to_be_durable() {
         let rotating = scope.spawn(|| log.rotate_now());
         at_gate.recv().unwrap();
         let (done, appended) = channel();
-        scope.spawn(|| {
-            append_many(&log, 2, 1);
+        let log = &log;
+        scope.spawn(move || {
+            append_many(log, 2, 1);
             done.send(()).unwrap();
         });
         // Long enough for any machine; without the lock it takes no time.

@@ -45,8 +45,9 @@ impl Text {
     }
 
     fn places(&self) -> Vec<At> {
-        let of_segment =
-            |(segment, (_, lines)): (usize, &(PathBuf, Vec<String>))| (0..lines.len()).map(move |line| At { segment, line });
+        let of_segment = |(segment, (_, lines)): (usize, &(PathBuf, Vec<String>))| {
+            (0..lines.len()).map(move |line| At { segment, line })
+        };
         self.segments.iter().enumerate().flat_map(of_segment).collect()
     }
 
@@ -167,7 +168,8 @@ fn a_change_is_named_at_every_place() {
         Some(behind(text, at))
     });
     everywhere("a changed number", |text, at| {
-        let (from, to) = (format!("\"seq\":{},", text.sequence(at)), format!("\"seq\":{},", text.sequence(at) + 1));
+        let (from, to) =
+            (format!("\"seq\":{},", text.sequence(at)), format!("\"seq\":{},", text.sequence(at) + 1));
         let changed = resealed(text.line(at), |open| open.replacen(&from, &to, 1));
         text.lines(at)[at.line] = changed;
         // The very first may have any number: then its file has the wrong name.
@@ -228,11 +230,18 @@ fn what_was_removed_inserted_or_moved_is_named_at_every_place() {
         if at.segment + 1 == text.segments.len() {
             text.lines(at).truncate(at.line);
             let empty = text.segments[at.segment].1.is_empty();
-            return Some(if empty { Found::Line(text.segments[at.segment].0.clone(), 0) } else { Found::Head });
+            return Some(if empty {
+                Found::Line(text.segments[at.segment].0.clone(), 0)
+            } else {
+                Found::Head
+            });
         }
-        let (path, lines) = &mut text.segments[at.segment];
-        lines.truncate(at.line);
-        Some(Found::Line(path.clone(), 0)).filter(|_| at.line == 0)
+        // One that ends with a checkpoint is whole by itself: the next one does not continue it.
+        let signed = at.line > 0 && text.is_checkpoint(At { line: at.line - 1, ..at });
+        text.lines(at).truncate(at.line);
+        let next = At { segment: at.segment + 1, line: 0 };
+        let cut = Found::Line(text.segments[at.segment].0.clone(), at.line as u64);
+        Some(if signed { here(text, next) } else { cut })
     });
 }
 
@@ -309,7 +318,10 @@ fn an_end_cut_with_its_head_shows_against_a_checkpoint_kept_elsewhere() {
         let told = verify_against(&place.log, Some(&public), std::slice::from_ref(&elsewhere));
         match told {
             Err(VerifyFault::Broken(broken)) => {
-                assert_eq!((broken.file, broken.what), (elsewhere.clone(), Broken::EndMissing { head: newest, last }));
+                assert_eq!(
+                    (broken.file, broken.what),
+                    (elsewhere.clone(), Broken::EndMissing { head: newest, last })
+                );
             }
             held => assert!(last == newest && held.is_ok(), "{held:?}"),
         }

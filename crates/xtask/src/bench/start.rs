@@ -31,7 +31,8 @@ pub(crate) fn run() -> Result<()> {
     std::fs::create_dir_all(&place)?;
     let empty = starts("empty data directory", &place, true)?;
     fill(&place, BEHIND_SNAPSHOT)?;
-    let kept = starts(&format!("{RECORDS} records, the last {BEHIND_SNAPSHOT} not in the snapshot"), &place, false)?;
+    let kept =
+        starts(&format!("{RECORDS} records, the last {BEHIND_SNAPSHOT} not in the snapshot"), &place, false)?;
     std::fs::remove_file(place.join("data/counters.snapshot"))?;
     let whole = starts(&format!("{RECORDS} records, no snapshot"), &place, false)?;
     std::fs::remove_dir_all(&place)?;
@@ -54,7 +55,10 @@ fn fill(place: &Path, behind_snapshot: u64) -> Result<()> {
 /// The median of some starts.
 fn starts(what: &str, place: &Path, fresh: bool) -> Result<Duration> {
     let port = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?.local_addr()?.port();
-    std::fs::write(place.join("portcullis.toml"), format!("listen = \"127.0.0.1:{port}\"\ndata_dir = \"data\"\n"))?;
+    std::fs::write(
+        place.join("portcullis.toml"),
+        format!("listen = \"127.0.0.1:{port}\"\ndata_dir = \"data\"\n"),
+    )?;
     let product = workspace::built("release/portcullis")?;
     let mut times = Vec::new();
     for _ in 0..STARTS {

@@ -24,7 +24,12 @@ pub(crate) struct Compared {
 }
 
 /// Compares everything. The gateway must be at rest or stopped.
-pub(crate) fn audit(site: &Site, upstream: &Upstream, tally: &Tally, limits: &[Held<'_>]) -> Result<Compared> {
+pub(crate) fn audit(
+    site: &Site,
+    upstream: &Upstream,
+    tally: &Tally,
+    limits: &[Held<'_>],
+) -> Result<Compared> {
     site.run(&["log", "verify"])?;
     let records = site.records()?;
     let received = upstream.received();
@@ -64,7 +69,9 @@ fn every_call_is_recorded(records: &[Value], received: &HashMap<String, Received
 fn holds(records: &[Value], limit: &Held<'_>) -> Result<()> {
     let returned: HashSet<u64> = records
         .iter()
-        .filter(|record| record.get("given_back").and_then(Value::as_array).is_some_and(|all| !all.is_empty()))
+        .filter(|record| {
+            record.get("given_back").and_then(Value::as_array).is_some_and(|all| !all.is_empty())
+        })
         .filter_map(|record| record.get("decision").and_then(Value::as_u64))
         .collect();
     let mut times = Vec::new();

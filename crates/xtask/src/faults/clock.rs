@@ -45,7 +45,8 @@ pub(crate) fn run(bench: &Bench) -> Result<Row> {
     let gateway = stage.site.start()?;
     refused(&mut stage, "a start with the clock set back revived the grant")?;
     let records = stage.site.records()?;
-    let steps = records.iter().filter(|record| record.get("action").is_some_and(|action| action == "clock_stepped"));
+    let steps =
+        records.iter().filter(|record| record.get("action").is_some_and(|action| action == "clock_stepped"));
     let steps = steps.count();
     ensure!(steps >= 6, "only {steps} of 7 steps are in the log");
     let done = format!("7 steps of an hour or a day, {steps} told in the log; limit and expiry held");

@@ -32,7 +32,9 @@ pub(crate) fn failing(bench: &Bench) -> Result<Row> {
         nothing_leaves(&mut stage, &gateway, *faults)?;
     }
     slow_sync(&mut stage, bench.pick(200, 2_000))?;
-    let done = format!("no space, read-only, failing syncs, everything failing; {rounds} times each, under load; then slow syncs");
+    let done = format!(
+        "no space, read-only, failing syncs, everything failing; {rounds} times each, under load; then slow syncs"
+    );
     stage.end(gateway, before, done, &[])
 }
 
@@ -90,7 +92,10 @@ pub(crate) fn full(bench: &Bench) -> Result<Row> {
     mount.remount("rw")?;
     let gateway = stage.site.start()?;
     stage.until_it_works("ok_write")?;
-    let done = format!("a file system of {} MiB filled under load ({more} calls found room), freed, then read-only at a start", TMPFS_BYTES >> 20);
+    let done = format!(
+        "a file system of {} MiB filled under load ({more} calls found room), freed, then read-only at a start",
+        TMPFS_BYTES >> 20
+    );
     stage.end(gateway, before, done, &[])
 }
 

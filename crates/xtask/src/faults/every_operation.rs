@@ -30,7 +30,7 @@ const SCRIPT: &[Step] = &[
         command: &["server", "add", "s", "--url", "http://127.0.0.1:9/mcp", "--header", "X-Key=hush"],
         look: &["server", "list"],
         seen: "127.0.0.1:9",
-        again: "",
+        again: "already exists",
     },
     Step {
         command: &["policy", "add", "p", "p.json", "--server", "s", "--activate"],
@@ -56,12 +56,7 @@ const SCRIPT: &[Step] = &[
         seen: "\"deny\"",
         again: "",
     },
-    Step {
-        command: &["grant", "revoke", "alice"],
-        look: &["grant", "list"],
-        seen: "revoked",
-        again: "",
-    },
+    Step { command: &["grant", "revoke", "alice"], look: &["grant", "list"], seen: "revoked", again: "" },
 ];
 
 /// More operations than any command has.
@@ -79,7 +74,8 @@ pub(crate) fn run(bench: &Bench) -> Result<Row> {
         }
         store.keep(step)?;
     }
-    let every = if stride == 1 { "every operation".to_owned() } else { format!("every {stride}th operation") };
+    let every =
+        if stride == 1 { "every operation".to_owned() } else { format!("every {stride}th operation") };
     let done = format!("{every} of {} commands: {failed} failed, {killed} killed", SCRIPT.len());
     let nothing = Held::default();
     Ok(Row { done, tally: Tally::default(), compared: Compared::default(), before: nothing, after: nothing })
@@ -166,7 +162,11 @@ impl Store {
     /// The step with one operation that fails; whether there was such an operation.
     fn one(&self, step: &Step, kill: bool, n: i32) -> Result<bool> {
         self.reset()?;
-        let faults = if kill { Faults { kill_at: n, ..Faults::default() } } else { Faults { fail_at: n, ..Faults::default() } };
+        let faults = if kill {
+            Faults { kill_at: n, ..Faults::default() }
+        } else {
+            Faults { fail_at: n, ..Faults::default() }
+        };
         self.control.set(faults)?;
         let mut command = self.command(step.command);
         self.control.load(&self.library, &mut command);

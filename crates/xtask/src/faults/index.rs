@@ -34,7 +34,12 @@ pub(crate) fn run(bench: &Bench) -> Result<Row> {
     let gateway = stage.site.start()?;
     calls_go_on(&mut stage)?;
     until_searchable(&stage, "an index that was overwritten")?;
-    stage.end(gateway, before, "index locked, overwritten while open, overwritten before a start".to_owned(), &[])
+    stage.end(
+        gateway,
+        before,
+        "index locked, overwritten while open, overwritten before a start".to_owned(),
+        &[],
+    )
 }
 
 fn calls_go_on(stage: &mut Stage) -> Result<()> {

@@ -131,7 +131,9 @@ fn hang(mut stream: &TcpStream, stopping: &dyn Fn() -> bool) -> io::Result<()> {
     while !stopping() {
         match stream.read(&mut [0; 64]) {
             Ok(0) => break,
-            Err(error) if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => break,
+            Err(error) if !matches!(error.kind(), io::ErrorKind::WouldBlock | io::ErrorKind::TimedOut) => {
+                break;
+            }
             _ => {}
         }
     }

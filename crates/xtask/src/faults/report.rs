@@ -15,8 +15,21 @@ const TAIL: &str = include_str!("tail.md");
 pub(crate) struct Line {
     pub(crate) name: &'static str,
     pub(crate) took: Duration,
-    /// Nothing where it could not be shown.
-    pub(crate) row: Option<Row>,
+    pub(crate) outcome: Outcome,
+}
+
+/// How it went.
+pub(crate) enum Outcome {
+    Held(Box<Row>),
+    Failed,
+    /// Something was missing that it needs.
+    NotShown,
+}
+
+impl Line {
+    pub(crate) fn has_failed(&self) -> bool {
+        matches!(self.outcome, Outcome::Failed)
+    }
 }
 
 /// For the terminal.
@@ -26,8 +39,9 @@ pub(crate) fn table(lines: &[Line]) -> String {
         "fault", "results", "denied", "errors", "closed", "received", "records", "MB", "descriptors", "s"
     );
     for line in lines {
-        let Some(row) = &line.row else {
-            let _ = writeln!(text, "{:<16}not shown", line.name);
+        let Outcome::Held(row) = &line.outcome else {
+            let _ =
+                writeln!(text, "{:<16}{}", line.name, if line.has_failed() { "FAILED" } else { "not shown" });
             continue;
         };
         let count = |told| row.tally.count(&told);
@@ -49,11 +63,11 @@ pub(crate) fn table(lines: &[Line]) -> String {
     text
 }
 
-/// Writes the document of a long run.
-pub(crate) fn write(lines: &[Line], seed: u64) -> Result<()> {
+/// Writes the document of a run.
+pub(crate) fn write(lines: &[Line], form: &str, seed: u64) -> Result<()> {
     let mut text = HEAD.to_owned();
     let date = jiff::Timestamp::now().strftime("%Y-%m-%d");
-    let _ = writeln!(text, "A run of {date}, in release, on {} cores, seed {seed}:\n", super::cores()?);
+    let _ = writeln!(text, "A run of {date}, {form}, on {} cores, seed {seed}:\n", super::cores()?);
     text += "| fault | what was done | results, denied, errors, closed | received | records | MB before → after | descriptors |\n";
     text += "|---|---|---|---|---|---|---|\n";
     for line in lines {
@@ -67,8 +81,11 @@ pub(crate) fn write(lines: &[Line], seed: u64) -> Result<()> {
 }
 
 fn markdown(line: &Line) -> String {
-    let Some(row) = &line.row else {
-        return format!("| {} | **not shown**: only root may mount a small file system | | | | | |\n", line.name);
+    let Outcome::Held(row) = &line.outcome else {
+        return format!(
+            "| {} | **not shown**: only root may mount a small file system | | | | | |\n",
+            line.name
+        );
     };
     let ends = [Told::Result, Told::Denied, Told::Error, Told::Closed];
     let ends = ends.map(|told| row.tally.count(&told).to_string()).join(", ");

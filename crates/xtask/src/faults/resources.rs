@@ -31,7 +31,8 @@ pub(crate) fn descriptors(bench: &Bench) -> Result<Row> {
         stage.until_it_works("ok_write")?;
     }
     prlimit(Some(gateway.id()?), Resource::Nofile, full)?;
-    let done = format!("{rounds} times {CONNECTIONS} connections with room for {DESCRIPTORS_MORE} descriptors");
+    let done =
+        format!("{rounds} times {CONNECTIONS} connections with room for {DESCRIPTORS_MORE} descriptors");
     stage.end(gateway, before, done, &[])
 }
 

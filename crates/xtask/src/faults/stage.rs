@@ -148,7 +148,10 @@ pub(crate) fn come_back(gateway: &Gateway, before: Held) -> Result<Held> {
         if descriptors && memory {
             return Ok(held);
         }
-        ensure!(begun.elapsed() < PATIENCE / 2, "memory or descriptors are not back: {before:?}, now {held:?}");
+        ensure!(
+            begun.elapsed() < PATIENCE / 2,
+            "memory or descriptors are not back: {before:?}, now {held:?}"
+        );
         std::thread::sleep(PAUSE);
     }
 }

@@ -153,7 +153,9 @@ fn serve(stream: &TcpStream, shared: &Shared) -> std::io::Result<()> {
         match cue {
             None => answer(stream, &message)?,
             // Nothing follows on such a connection.
-            Some(cue) => return misbehaviour::perform(cue, stream, &ordinary(&message), &|| shared.is_stopping()),
+            Some(cue) => {
+                return misbehaviour::perform(cue, stream, &ordinary(&message), &|| shared.is_stopping());
+            }
         }
     }
     Ok(())
@@ -189,7 +191,9 @@ fn ordinary(message: &Value) -> String {
         "tools/list" => {
             json!({"resultType": "complete", "tools": tools(), "ttlMs": 600_000, "cacheScope": "public"})
         }
-        _ => json!({"resultType": "complete", "content": [{"type": "text", "text": said(message)}], "isError": false}),
+        _ => {
+            json!({"resultType": "complete", "content": [{"type": "text", "text": said(message)}], "isError": false})
+        }
     };
     json!({"jsonrpc": "2.0", "id": message.get("id"), "result": result}).to_string()
 }
