@@ -6,7 +6,7 @@ use std::time::Duration;
 
 /// More than a test machine keeps in buffers, by far.
 const GIANT_BYTES: u64 = 1 << 30;
-const BLOCK: [u8; 64 << 10] = [b'x'; 64 << 10];
+static BLOCK: [u8; 64 << 10] = [b'x'; 64 << 10];
 const DRIP_EVERY: Duration = Duration::from_millis(100);
 const LOOK_EVERY: Duration = Duration::from_millis(100);
 

@@ -60,19 +60,13 @@ fn body(reader: &mut impl BufRead, message: &Message) -> io::Result<Vec<u8>> {
     }
     let is_answer = message.start.starts_with("HTTP/");
     let length = message.header("content-length").and_then(|length| length.parse().ok());
+    // Until the end, where nothing says how long it is and something may be there.
+    let without = if is_answer && !matches!(message.status(), 202 | 204) { BODY_BYTES_MAX } else { 0 };
+    let read = reader.take(length.unwrap_or(without)).read_to_end(&mut bytes)?;
     match length {
-        Some(length) => {
-            if reader.take(length).read_to_end(&mut bytes)? as u64 != length {
-                return Err(io::ErrorKind::UnexpectedEof.into());
-            }
-        }
-        // Until the end, where nothing says how long it is and something may be there.
-        None if is_answer && message.status() != 202 && message.status() != 204 => {
-            reader.take(BODY_BYTES_MAX).read_to_end(&mut bytes)?;
-        }
-        None => {}
+        Some(length) if read as u64 != length => Err(io::ErrorKind::UnexpectedEof.into()),
+        _ => Ok(bytes),
     }
-    Ok(bytes)
 }
 
 fn chunks(reader: &mut impl BufRead) -> io::Result<Vec<u8>> {
