@@ -21,7 +21,7 @@ const BURST: Held<'_> = Held { counter: "burst", window_s: 1, max: 20 };
 const AUDIT_EVERY: u32 = 20;
 
 pub(crate) fn run(bench: &Bench) -> Result<Row> {
-    let (kills, total_max) = bench.pick((20, 100), (240, 1_200));
+    let (kills, total_max) = bench.pick((20, 60), (240, 600));
     let policy = format!(
         r#"{{"version": "1", "default": "allow", "tools": {{"limited": {{"limits": [
             {{"counter": "total", "window": "day", "max": {total_max}}},
