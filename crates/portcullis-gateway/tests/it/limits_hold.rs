@@ -89,7 +89,7 @@ async fn an_amount_is_counted_exactly_or_denied() {
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn a_decision_names_the_one_policy_that_made_it() {
     let policy = |version: u32| {
-        let action = if version % 2 == 0 { "deny" } else { "allow" };
+        let action = if version.is_multiple_of(2) { "deny" } else { "allow" };
         format!(r#"{{"version":"1","default":"{action}","description":"{version}"}}"#)
     };
     let rig = Rig::modern(&policy(1)).await;
