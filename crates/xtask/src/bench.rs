@@ -15,6 +15,7 @@ use crate::{process, workspace};
 mod catalogue;
 mod gateway;
 mod plot;
+mod start;
 
 const EXAMPLE: &str = "decide_once";
 const ITERATIONS_FEW: u64 = 1000;
@@ -48,6 +49,8 @@ enum Subject {
     Wrap,
     /// The gateway beside nginx
     Gateway,
+    /// How long a start takes: with nothing, and after `kill -9` with a million records
+    Start,
 }
 
 /// Runs the benchmarks of one crate; for policies also counts instructions.
@@ -58,6 +61,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Subject::Pharo => run_benches("pharo-interop", &["--", "--check"]),
         Subject::Wrap => wrap::run(),
         Subject::Gateway => gateway::run(arguments.short, arguments.write),
+        Subject::Start => start::run(),
         Subject::Policy => {
             run_benches("portcullis-policy", &[])?;
             print_instructions_per_decision()
