@@ -116,8 +116,12 @@ fn run_on(product: PathBuf, arguments: &Arguments) -> Result<()> {
     print!("\n{}", report::table(&lines));
     let failed: Vec<&str> = lines.iter().filter(|line| line.has_failed()).map(|line| line.name).collect();
     ensure!(failed.is_empty(), "`{}` failed, with seed {seed}", failed.join("`, `"));
-    let form = if arguments.short { "the short form, not optimised" } else { "in release" };
-    if arguments.writes() { report::write(&lines, form, seed) } else { Ok(()) }
+    let form = format!(
+        "{}, {}",
+        if arguments.short { "the short form" } else { "the long form" },
+        if bench.product.iter().any(|part| part == "release") { "in release" } else { "not optimised" }
+    );
+    if arguments.writes() { report::write(&lines, &form, seed) } else { Ok(()) }
 }
 
 impl Arguments {

@@ -40,6 +40,8 @@ const SETTINGS: &[(&str, u64)] = &[
 pub(crate) struct Site {
     pub(crate) directory: PathBuf,
     pub(crate) port: u16,
+    /// Where its complaints go; outside of the directory, whose disk may be full.
+    complaints: PathBuf,
     product: PathBuf,
     /// The library that makes its system fail, and what tells it.
     failing: Option<(PathBuf, Control)>,
@@ -49,6 +51,7 @@ pub(crate) struct Site {
 pub(crate) struct Plan<'a> {
     pub(crate) product: &'a Path,
     pub(crate) directory: PathBuf,
+    pub(crate) complaints: PathBuf,
     /// Where the servers are.
     pub(crate) upstream: u16,
     pub(crate) policy: &'a str,
@@ -73,7 +76,9 @@ impl Site {
         write_configuration(&directory, port, &plan)?;
         let control = Control::new(directory.join("faults"))?;
         let failing = plan.failing.map(|library| (library.to_owned(), control));
-        Ok(Site { directory, port, product: plan.product.to_owned(), failing })
+        std::fs::write(&plan.complaints, "")?;
+        let product = plan.product.to_owned();
+        Ok(Site { directory, port, complaints: plan.complaints, product, failing })
     }
 
     pub(crate) fn data(&self) -> PathBuf {
@@ -101,7 +106,7 @@ impl Site {
 
     /// Starts the gateway.
     pub(crate) fn spawn(&self) -> Result<Gateway> {
-        let errors = File::options().create(true).append(true).open(self.directory.join("errors.txt"))?;
+        let errors = File::options().create(true).append(true).open(&self.complaints)?;
         let mut command = Command::new(&self.product);
         command.args(["serve", "--config", "portcullis.toml"]).current_dir(&self.directory);
         if let Some((library, control)) = &self.failing {
@@ -123,14 +128,14 @@ impl Site {
 
     /// The last lines that the gateway complained with.
     pub(crate) fn errors(&self) -> String {
-        let text = std::fs::read_to_string(self.directory.join("errors.txt")).unwrap_or_default();
+        let text = std::fs::read_to_string(&self.complaints).unwrap_or_default();
         let lines: Vec<&str> = text.lines().rev().take(5).collect();
         lines.into_iter().rev().collect::<Vec<_>>().join("\n")
     }
 
     /// How often the gateway said this.
     pub(crate) fn said(&self, what: &str) -> usize {
-        let text = std::fs::read_to_string(self.directory.join("errors.txt")).unwrap_or_default();
+        let text = std::fs::read_to_string(&self.complaints).unwrap_or_default();
         text.lines().filter(|line| line.contains(what)).count()
     }
 

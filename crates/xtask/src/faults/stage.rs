@@ -73,8 +73,10 @@ impl Stage {
     pub(crate) fn new(bench: &Bench, name: &str, setting: &Setting<'_>) -> Result<Stage> {
         let upstream = Upstream::start()?;
         let below = bench.place.join(name.replace(' ', "-"));
+        let complaints = below.with_extension("txt");
         let site = Site::new(Plan {
             product: &bench.product,
+            complaints,
             directory: setting.directory.map_or(below, Path::to_owned),
             upstream: upstream.port(),
             policy: setting.policy.unwrap_or(OPEN),
