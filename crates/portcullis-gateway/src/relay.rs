@@ -7,6 +7,7 @@
 mod answers;
 mod lifetime;
 mod messages;
+mod resume;
 
 pub(crate) use lifetime::Lists;
 pub(crate) use messages::wanted_lists;
@@ -34,6 +35,7 @@ use crate::settings::milliseconds;
 use crate::stop::{Stop, UpstreamFault};
 use answers::Answers;
 use lifetime::Lifetime;
+use resume::Place;
 
 /// What a stream is for.
 pub(crate) enum Purpose {
@@ -75,6 +77,7 @@ pub(crate) struct Relay {
     out: mpsc::Sender<Bytes>,
     lifetime: Lifetime,
     answers: Answers,
+    place: Place,
 }
 
 /// Why a stream ended.
@@ -104,8 +107,8 @@ pub(crate) fn start(
     let lifetime = Lifetime::new(gateway, &caller, purpose.wanted_lists());
     // From here on every change is heard; one that came just before is seen now.
     let caller = caller.again(gateway)?;
-    let answers = Answers::new();
-    let relay = Relay { gateway: gateway.clone(), caller, era, purpose, out, lifetime, answers };
+    let (answers, place) = (Answers::new(), Place::default());
+    let relay = Relay { gateway: gateway.clone(), caller, era, purpose, out, lifetime, answers, place };
     tokio::spawn(relay.run(source, receipt, held));
     Ok(read)
 }
@@ -118,7 +121,7 @@ impl Relay {
             let _ = self.acknowledge().await;
         }
         let end = self.pump(source).await;
-        if let Some(receipt) = receipt {
+        for receipt in receipt.into_iter().chain(self.place.receipt.take()) {
             match &end {
                 End::Done => receipt.finish(Ending::Answered, None),
                 End::Answered(ending) => receipt.finish(*ending, None),
@@ -157,6 +160,7 @@ impl Relay {
                 arrived = next_event(&mut source) => match arrived {
                     Ok(Some(arrived)) => {
                         last_event = Instant::now();
+                        self.place.note(&arrived.event);
                         match self.relay(arrived).await {
                             Ok(None) => {}
                             Ok(Some(ending)) => return End::Answered(ending),
@@ -164,6 +168,10 @@ impl Relay {
                         }
                     }
                     Ok(None) | Err(_) if self.outlives_source() => source = None,
+                    Ok(None) if self.can_resume() => match self.resume().await {
+                        Ok(rest) => (source, last_event) = (Some(rest), Instant::now()),
+                        Err(end) => return end,
+                    },
                     Ok(None) => return self.ended_early(),
                     Err(fault) => return End::Failed(fault),
                 },
@@ -253,8 +261,12 @@ impl Relay {
     async fn say_goodbye(&self, end: End) {
         let stop = match end {
             End::Done | End::Answered(_) | End::ClientGone => return,
-            // A legacy client comes back for the rest, with the id of the last event.
-            End::Failed(UpstreamFault::Broken) if self.era.has_sessions() => return,
+            // A legacy client comes back for the rest, with the id of the last event; on a pipe it cannot.
+            End::Failed(UpstreamFault::Broken)
+                if self.era.has_sessions() && self.caller.door == Door::Http =>
+            {
+                return;
+            }
             End::Failed(fault) => Stop::Upstream(fault),
             End::CutOff(why) => why.into(),
         };
