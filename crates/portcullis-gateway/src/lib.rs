@@ -48,6 +48,7 @@ mod settings;
 mod snapshot;
 mod stall;
 mod stop;
+mod strict_heads;
 mod tasks;
 mod tool;
 mod transport;

@@ -29,3 +29,4 @@ mod ssrf;
 mod streams;
 mod tasks;
 mod tls;
+mod wire;
