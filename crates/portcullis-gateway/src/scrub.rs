@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use portcullis_json::{Member, Object, Value};
 use portcullis_state::Secret;
 
@@ -19,15 +21,15 @@ pub(crate) struct Scrubber {
 }
 
 impl Scrubber {
-    /// For these header values: each as a whole, and what follows a scheme such as `Bearer`.
+    /// For these header values: each as a whole, what follows a scheme such as `Bearer`, and what `Basic` encodes.
     pub(crate) fn new(secrets: &[Secret]) -> Scrubber {
-        let parts = secrets.iter().flat_map(|secret| {
+        let needles = secrets.iter().flat_map(|secret| {
             let whole = secret.expose();
             let token = whole.split_once(' ').map(|(_, token)| token.trim());
-            [Some(whole), token]
+            let parts = [Some(whole), token].into_iter().flatten().map(Secret::from);
+            parts.chain(basic(whole)).collect::<Vec<_>>()
         });
-        let needles = parts.flatten().filter(|text| text.len() >= SECRET_BYTES_MIN).map(Secret::from);
-        Scrubber { needles: needles.collect() }
+        Scrubber { needles: needles.filter(|part| part.expose().len() >= SECRET_BYTES_MIN).collect() }
     }
 
     pub(crate) fn text(&self, text: &mut String) {
@@ -91,6 +93,17 @@ impl Scrubber {
         }
         *object = Object::from_members(members).unwrap_or_default();
     }
+}
+
+/// User and password as the server knows them, and the password alone.
+fn basic(header: &str) -> Vec<Secret> {
+    let encoded = header.split_once(' ').filter(|(scheme, _)| scheme.eq_ignore_ascii_case("basic"));
+    let decoded = encoded.and_then(|(_, encoded)| STANDARD.decode(encoded.trim()).ok());
+    let Some(pair) = decoded.and_then(|bytes| String::from_utf8(bytes).ok()) else {
+        return Vec::new();
+    };
+    let password = pair.split_once(':').map(|(_, password)| Secret::from(password));
+    [Some(Secret::from(pair.as_str())), password].into_iter().flatten().collect()
 }
 
 #[cfg(test)]

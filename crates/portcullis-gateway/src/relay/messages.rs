@@ -23,7 +23,10 @@ use crate::stop::{Refusal, Stop, UpstreamFault};
 
 impl Relay {
     /// Relays one event; true when it was the last.
-    pub(super) async fn relay(&mut self, Arrived { event, message }: Arrived) -> Result<bool, End> {
+    pub(super) async fn relay(&mut self, Arrived { mut event, message }: Arrived) -> Result<bool, End> {
+        if let Some(id) = &mut event.id {
+            self.caller.server.scrubber.text(id);
+        }
         let Some(message) = message else {
             return self.mark_place(event).await.map(|()| false);
         };

@@ -22,6 +22,7 @@ mod legacy_sse;
 mod lists;
 mod local_faults;
 mod local_servers;
+mod lying_servers;
 mod pins;
 mod records;
 mod revokes;

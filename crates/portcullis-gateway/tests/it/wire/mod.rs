@@ -5,6 +5,7 @@
 
 mod case;
 mod keys;
+mod parsing;
 mod placeholders;
 mod request;
 mod run;
@@ -38,10 +39,13 @@ macro_rules! files {
                 .filter(|path| path.extension().is_some_and(|extension| extension == "yaml"))
                 .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
                 .collect();
-            let mut known = vec![$(stringify!($name).to_owned(),)* "ssrf".to_owned()];
+            let mut known = vec![$(stringify!($name).to_owned(),)* "ssrf".to_owned(), "json_test_suite".to_owned()];
             found.sort();
             known.sort();
             assert_eq!(found, known);
+            // What is published is what runs.
+            let page = std::fs::read_to_string(directory().join("../../docs/attacks.md")).unwrap();
+            $(assert!(page.contains(&format!("| `{}` | {} |", stringify!($name), $count)), "docs/attacks.md");)*
         }
     };
 }
