@@ -20,8 +20,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::Gateway;
-use crate::authenticate::check_source;
+use crate::authenticate::check_scraper;
 use crate::body::Body;
+use crate::conclude::stranger_reason;
 use crate::pipeline;
 use crate::record::Trail;
 use crate::respond;
@@ -196,12 +197,13 @@ async fn route(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>)
     let page = match path.as_str() {
         "/healthz" => Some((true, "ok\n".to_owned())),
         "/readyz" => Some(ready(gateway)),
-        // It names servers and rules: for this machine, and not for a page in somebody's browser.
-        "/metrics" if !is_local(peer) => None,
-        "/metrics" => match check_source(&gateway.settings, request.uri(), request.headers()) {
-            Ok(()) => Some((true, gateway.metrics())),
-            Err(stop) => return refuse(gateway, peer, &stop),
-        },
+        "/metrics" => {
+            let (settings, uri, headers) = (&gateway.settings, request.uri(), request.headers());
+            match check_scraper(settings, is_local(peer), uri, headers) {
+                Ok(()) => Some((true, gateway.metrics())),
+                Err(stop) => return refuse(gateway, peer, &stop),
+            }
+        }
         _ => None,
     };
     let fault = match page {
@@ -214,7 +216,7 @@ async fn route(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>)
 
 /// What is not at a server's path is nobody's.
 fn refuse(gateway: &Gateway, peer: IpAddr, stop: &Stop) -> Response<Body> {
-    gateway.refuse_stranger(peer, pipeline::stranger_reason(stop));
+    gateway.refuse_stranger(peer, stranger_reason(stop));
     respond::stop(stop, &Trail::default())
 }
 
