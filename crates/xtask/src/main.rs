@@ -18,6 +18,7 @@ mod ci;
 mod docs;
 mod fuzz_policy;
 mod process;
+mod suites;
 mod tidy;
 mod workspace;
 
@@ -43,6 +44,8 @@ enum Task {
     Bench(bench::Arguments),
     /// Install and start the servers of a list, and write what they list into the index that ships
     CatalogueBuild(catalogue_build::Arguments),
+    /// Replay public suites that need no language model, and write the scores into `docs/attacks.md`
+    Suites,
     /// Measure the classifier against files of labelled tools
     CatalogueEval(catalogue_eval::Arguments),
 }
@@ -55,6 +58,7 @@ fn main() -> ExitCode {
         Task::FuzzPolicy(arguments) => fuzz_policy::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::CatalogueBuild(arguments) => catalogue_build::run(&arguments),
+        Task::Suites => suites::run(),
         Task::CatalogueEval(arguments) => catalogue_eval::run(&arguments),
     };
     match outcome {
