@@ -127,14 +127,9 @@ fn after(head: &[u8]) -> Result<Next, Ambiguous> {
     }
     let mut next = None;
     for line in lines {
-        let Some(colon) = line.iter().position(|byte| *byte == b':') else {
-            continue;
-        };
-        let (name, value) = line.split_at(colon);
-        let value = value.get(1..).unwrap_or_default().trim_ascii();
-        let said = if name.eq_ignore_ascii_case(b"content-length") {
+        let said = if let Some(value) = value_of(line, b"content-length") {
             Next::Body(length(value)?)
-        } else if name.eq_ignore_ascii_case(b"transfer-encoding") {
+        } else if let Some(value) = value_of(line, b"transfer-encoding") {
             chunks(value)?
         } else {
             continue;
@@ -148,6 +143,13 @@ fn after(head: &[u8]) -> Result<Next, Ambiguous> {
         None | Some(Next::Body(0)) => Next::Head,
         Some(next) => next,
     })
+}
+
+/// The value, if this is the header of that name. hyper refuses a name with anything between it and the colon.
+fn value_of<'h>(line: &'h [u8], name: &[u8]) -> Option<&'h [u8]> {
+    let (found, rest) = line.split_at_checked(name.len())?;
+    let value = rest.strip_prefix(b":")?;
+    found.eq_ignore_ascii_case(name).then(|| value.trim_ascii())
 }
 
 /// Digits alone, and no more than any reader can hold.
