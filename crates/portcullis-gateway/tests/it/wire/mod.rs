@@ -54,7 +54,7 @@ files! {
     bodies: 269,
     callers: 145,
     framing: 407,
-    headers: 122,
+    headers: 127,
     media: 108,
     messages: 358,
     sources: 113,
