@@ -53,6 +53,7 @@ mod settings;
 mod snapshot;
 mod stall;
 mod stop;
+mod strict_heads;
 mod tasks;
 mod tool;
 mod transport;

@@ -8,7 +8,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Method, Request, Response};
+use http::header::CONNECTION;
+use http::{HeaderValue, Method, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -21,6 +22,7 @@ use tokio_rustls::TlsAcceptor;
 use crate::Gateway;
 use crate::authenticate::check_scraper;
 use crate::body::Body;
+use crate::conclude::stranger_reason;
 use crate::lanes::Lanes;
 use crate::pipeline;
 use crate::record::Trail;
@@ -28,7 +30,8 @@ use crate::respond;
 use crate::room::{Share, Shares};
 use crate::settings::milliseconds;
 use crate::stall::StallGuard;
-use crate::stop::ClientFault;
+use crate::stop::{ClientFault, Stop};
+use crate::strict_heads::{self, StrictHeads};
 
 /// After an accept failed (no descriptors left, mostly) it is not tried again at once.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -153,13 +156,18 @@ impl Door {
         let gateway = self.gateway.clone();
         let service = service_fn(move |request| {
             let gateway = gateway.clone();
-            async move { Ok::<_, Infallible>(route(&gateway, peer.ip(), request).await) }
+            async move { Ok::<_, Infallible>(answer(&gateway, peer.ip(), request).await) }
         });
         let patience = milliseconds(self.gateway.settings.write_stall_timeout_ms);
+        let head_bytes_max = self.gateway.settings.head_bytes_max;
+        // hyper has no smaller buffer, and looks at the size of a head when it has all of it.
+        let buffer_bytes_max = head_bytes_max.max(8 << 10);
+        let socket = StrictHeads::new(socket, buffer_bytes_max.saturating_mul(2));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(milliseconds(self.gateway.settings.head_timeout_ms))
-            .max_buf_size(self.gateway.settings.head_bytes_max.max(8 << 10))
+            .max_buf_size(buffer_bytes_max)
+            .max_header_size(head_bytes_max)
             .serve_connection(TokioIo::new(StallGuard::new(socket, patience)), service);
         let mut connection = pin!(connection);
         let ended = tokio::select! {
@@ -170,6 +178,9 @@ impl Door {
             }
         };
         if let Err(error) = ended {
+            if error.is_parse() {
+                self.gateway.refuse_stranger(peer.ip(), "not one clear HTTP request");
+            }
             tracing::debug!(%peer, %error, "a connection ended badly");
         }
     }
@@ -178,6 +189,15 @@ impl Door {
 async fn stop_wanted(stopping: &mut watch::Receiver<bool>) {
     // That nobody can say it any more means the same.
     let _ = stopping.wait_for(|stopping| *stopping).await;
+}
+
+async fn answer(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>) -> Response<Body> {
+    let is_last = strict_heads::is_last(request.headers());
+    let mut response = route(gateway, peer, request).await;
+    if is_last {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 async fn route(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>) -> Response<Body> {
@@ -192,7 +212,7 @@ async fn route(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>)
             let (settings, uri, headers) = (&gateway.settings, request.uri(), request.headers());
             match check_scraper(settings, is_local(peer), uri, headers) {
                 Ok(()) => Some((true, gateway.metrics())),
-                Err(stop) => return respond::stop(&stop, &Trail::default()),
+                Err(stop) => return refuse(gateway, peer, &stop),
             }
         }
         _ => None,
@@ -202,7 +222,13 @@ async fn route(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>)
         Some(_) => ClientFault::WrongVerb("GET"),
         None => ClientFault::NotFound,
     };
-    respond::stop(&fault.into(), &Trail::default())
+    refuse(gateway, peer, &fault.into())
+}
+
+/// What is not at a server's path is nobody's.
+fn refuse(gateway: &Gateway, peer: IpAddr, stop: &Stop) -> Response<Body> {
+    gateway.refuse_stranger(peer, stranger_reason(stop));
+    respond::stop(stop, &Trail::default())
 }
 
 /// Also when an IPv4 address is written as one of IPv6.
