@@ -155,6 +155,7 @@ impl HttpClient for Sender {
             let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await?.to_bytes();
             Ok::<_, HttpError>(Response::from_parts(head, body))
         };
-        self.runtime.spawn(tokio::time::timeout(EXPORT_WAIT, exchange)).await??
+        // A timer can only be made inside the runtime, and the library's thread is outside.
+        self.runtime.spawn(async move { tokio::time::timeout(EXPORT_WAIT, exchange).await }).await??
     }
 }
