@@ -7,15 +7,18 @@
     reason = "a task speaks to the person at the terminal, and has no other output"
 )]
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 mod bench;
 mod catalogue_build;
 mod catalogue_eval;
 mod ci;
+mod conformance;
 mod docs;
+mod faults;
 mod fuzz_policy;
 mod process;
 mod tidy;
@@ -39,12 +42,22 @@ enum Task {
     Docs,
     /// Compare the engine with the oracle on many random policies, in release
     FuzzPolicy(fuzz_policy::Arguments),
+    /// The gateway with everything around it failing: servers, clients, disk, clock, itself killed
+    Faults(faults::Arguments),
     /// Run the benchmarks, and count a decision's instructions where valgrind is installed
     Bench(bench::Arguments),
+    /// Run the official conformance suite against our fixture server, bare and behind the gateway
+    Conformance(conformance::Arguments),
     /// Install and start the servers of a list, and write what they list into the index that ships
     CatalogueBuild(catalogue_build::Arguments),
     /// Measure the classifier against files of labelled tools
     CatalogueEval(catalogue_eval::Arguments),
+}
+
+/// The names of all tasks.
+fn tasks() -> BTreeSet<String> {
+    let command = Arguments::command();
+    command.get_subcommands().map(|task| task.get_name().to_owned()).collect()
 }
 
 fn main() -> ExitCode {
@@ -53,7 +66,9 @@ fn main() -> ExitCode {
         Task::Tidy => workspace::build_product().and_then(|product| tidy::run(&product)),
         Task::Docs => workspace::build_product().and_then(|product| docs::write(&product)),
         Task::FuzzPolicy(arguments) => fuzz_policy::run(&arguments),
+        Task::Faults(arguments) => faults::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Conformance(arguments) => conformance::run(&arguments),
         Task::CatalogueBuild(arguments) => catalogue_build::run(&arguments),
         Task::CatalogueEval(arguments) => catalogue_eval::run(&arguments),
     };
