@@ -342,9 +342,36 @@ async fn next_event(source: &mut Option<EventSource>) -> Result<Option<Arrived>,
 mod tests {
     use super::*;
     use jiff::Timestamp;
+    use portcullis_state::grants::GrantTable;
     use portcullis_state::log::LogOptions;
 
+    use crate::Snapshot;
     use crate::limits::tests::{approved, gateway_on};
+
+    /// A stream whose reader takes nothing: the one place for a message is taken.
+    fn stalled(gateway: &Arc<Gateway>) -> (Relay, mpsc::Receiver<Bytes>) {
+        let caller = approved(gateway).into_parts().0.caller;
+        let (out, unread) = mpsc::channel(1);
+        out.try_send(Bytes::new()).unwrap();
+        let purpose = Purpose::Session { resumes: false };
+        let lifetime = Lifetime::new(gateway, &caller, purpose.wanted_lists());
+        let (gateway, answers) = (gateway.clone(), Answers::new());
+        (Relay { gateway, caller, era: Era::Modern, purpose, out, lifetime, answers }, unread)
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_cannot_keep_a_revoked_grants_stream_open() {
+        let place = tempfile::tempdir().unwrap();
+        let options = LogOptions::default();
+        let gateway = Arc::new(gateway_on(place.path(), Arc::new(Timestamp::now), options));
+        let (relay, _unread) = stalled(&gateway);
+        let revoke = async {
+            gateway.replace(Snapshot::compile(Vec::new(), Vec::new(), GrantTable::default()).unwrap());
+        };
+        // The first is polled first: it waits for the reader when the grant ends.
+        let (sent, ()) = tokio::join!(relay.send_text("x".to_owned()), revoke);
+        assert!(matches!(sent, Err(End::CutOff(CutOff::Grant))));
+    }
 
     /// Who asked just before the stop must not keep the gateway from stopping.
     #[tokio::test]

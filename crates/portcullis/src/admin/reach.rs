@@ -3,20 +3,23 @@
 use std::io::{BufRead as _, BufReader, Read as _, Write as _};
 use std::os::unix::net::UnixStream;
 use std::path::Path;
+use std::sync::Arc;
 use std::time::Duration;
 
-use jiff::Timestamp;
 use portcullis_json::{Limits, Object, Value, compact, parse};
-use portcullis_state::DataDirectory;
 use portcullis_state::log::{DecisionLog, LogOptions};
 use portcullis_state::pins::Pins;
 use portcullis_state::store::Store;
+use portcullis_state::{DataDirectory, SteadyClock};
 
-use super::{Administration, REQUEST_BYTES_MAX, changes, check_server, run, server_to_check};
+use super::{Administration, changes, check_server, run, server_to_check};
 use crate::instance::stored_spec;
 
 /// How long the gateway may take for a command.
 const ANSWER_WAIT: Duration = Duration::from_secs(30);
+
+/// Bytes of an answer: a long list of grants, or of tools with their definitions.
+const ANSWER_BYTES_MAX: usize = 64 << 20;
 
 /// What to do when there is no data directory yet.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -61,10 +64,11 @@ fn ask(mut stream: UnixStream, command: &str, arguments: Object) -> Result<Value
     let mut answer = Vec::new();
     let exchanged = stream
         .set_read_timeout(Some(ANSWER_WAIT))
+        .and_then(|()| stream.set_write_timeout(Some(ANSWER_WAIT)))
         .and_then(|()| stream.write_all(line.as_bytes()))
-        .and_then(|()| BufReader::new(stream.take(REQUEST_BYTES_MAX as u64)).read_until(b'\n', &mut answer));
+        .and_then(|()| BufReader::new(stream.take(ANSWER_BYTES_MAX as u64)).read_until(b'\n', &mut answer));
     exchanged.map_err(|error| format!("the running gateway does not answer: {error}"))?;
-    let limits = Limits { bytes_max: REQUEST_BYTES_MAX, depth_max: 128 };
+    let limits = Limits { bytes_max: ANSWER_BYTES_MAX, depth_max: 128 };
     let answer = parse(&answer, &limits)
         .map_err(|_| "the running gateway went away before it answered; look into its log".to_owned())?;
     match (answer.get("answer"), answer.get("error").and_then(Value::as_str)) {
@@ -76,16 +80,25 @@ fn ask(mut stream: UnixStream, command: &str, arguments: Object) -> Result<Value
 
 fn here(directory: &DataDirectory, command: &str, arguments: &Object) -> Result<Value, String> {
     let text = |fault: &dyn std::fmt::Display| fault.to_string();
-    let now = Timestamp::now();
-    let _lock = directory.lock(command, now).map_err(|fault| text(&fault))?;
+    let clock = SteadyClock::system();
+    let _lock = directory.lock(command, clock.now()).map_err(|fault| text(&fault))?;
     let mut store = Store::open(directory).map_err(|fault| text(&fault))?;
     if let Some(name) = server_to_check(command, arguments) {
         let spec = |name: &str| stored_spec(&store, &store.server(name).map_err(|fault| text(&fault))?);
         return check_server(name, spec);
     }
     let key = directory.checkpoint_key().map_err(|fault| text(&fault))?;
-    let (log, _) =
-        DecisionLog::open(&directory.log(), key, LogOptions::default()).map_err(|fault| text(&fault))?;
+    let (reads, ages) = (clock.clone(), clock.clone());
+    let options = LogOptions {
+        clock: Arc::new(move || reads.now()),
+        age_clock: Arc::new(move || ages.unstepped()),
+        ..LogOptions::default()
+    };
+    let (log, opened) = DecisionLog::open(&directory.log(), key, options).map_err(|fault| text(&fault))?;
+    if let Some(latest) = opened.latest {
+        clock.start_from(latest);
+    }
+    let now = clock.now();
     let pins = Pins::open(directory).map_err(|fault| text(&fault))?;
     let mut administration =
         Administration { store: &mut store, log: &log, pins: &pins, declared: None, now };
@@ -94,4 +107,36 @@ fn here(directory: &DataDirectory, command: &str, arguments: &Object) -> Result<
         log.close().map_err(|fault| text(&fault))?;
     }
     Ok(answer)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::{Timestamp, ToSpan as _};
+    use portcullis_state::log::{Action, Entry, Event};
+
+    /// A clock that was set back must not bring an expired grant to life in what a command says or does.
+    #[test]
+    fn without_a_gateway_time_begins_with_the_last_record() {
+        let place = tempfile::tempdir().unwrap();
+        let path = place.path().join("data");
+        let made = directory(&path, Missing::Create).unwrap();
+        let later = Timestamp::now() + 2.hours();
+        let key = made.checkpoint_key().unwrap();
+        let (log, _) = DecisionLog::open(&made.log(), key, LogOptions::default()).unwrap();
+        let started = Event::new(Action::Started);
+        log.append(later, &Entry::Event(&started)).unwrap().wait().unwrap();
+        log.close().unwrap();
+        let ask =
+            |command: &str, arguments: Object| request(&path, Missing::Refuse, command, arguments).unwrap();
+        ask("server add", Object::new().with("name", "s").with("url", "http://127.0.0.1:1/"));
+        let policy = r#"{"version":"1","default":"allow"}"#;
+        ask("policy add", Object::new().with("name", "p").with("server", "s").with("source", policy));
+        let expires = (Timestamp::now() + 1.hours()).to_string();
+        let new =
+            Object::new().with("label", "a").with("server", "s").with("policy", "p").with("expires", expires);
+        let made = ask("grant create", new);
+        let state = made.get("grant").and_then(|grant| grant.get("state")?.as_str().map(str::to_owned));
+        assert_eq!(state.as_deref(), Some("expired"));
+    }
 }

@@ -42,6 +42,7 @@ impl Changing {
 
     fn take_in(&mut self, before: Before<'_>, log: &DecisionLog, now: Timestamp) -> Result<Snapshot, String> {
         self.check_servers()?;
+        self.check_grants()?;
         self.store.begin().map_err(text)?;
         let activated = self.activate_declared(now)?;
         let snapshot = self.snapshot(before)?;
@@ -64,6 +65,19 @@ impl Changing {
             }
         }
         Ok(())
+    }
+
+    /// A label that is in both would leave open which grant a command means.
+    fn check_grants(&self) -> Result<(), String> {
+        let is_declared = |label: &str| self.config.grants.iter().any(|declared| declared.label == label);
+        let stored = self.store.grants().map_err(text)?;
+        match stored.iter().find(|grant| grant.revoked.is_none() && is_declared(&grant.label)) {
+            Some(grant) => Err(format!(
+                "grant `{0}` is in the file and in the store; run `portcullis grant revoke {0}` or take another label",
+                grant.label
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Policies of the file get versions in the store, like any other; those that are new in force.

@@ -94,6 +94,11 @@ impl Instance {
         answer.and_then(|answer| refreshed.map(|()| answer))
     }
 
+    /// Whether this is the token of a grant that may be used.
+    pub(crate) fn takes(&self, token: &str) -> bool {
+        self.gateway.snapshot().grants().find(token, self.clock.now()).is_some()
+    }
+
     /// The data plane, for whoever watches it.
     #[cfg(feature = "otlp")]
     pub(crate) fn gateway(&self) -> &Gateway {
@@ -202,6 +207,24 @@ mod tests {
         );
         assert!(!works(&two), "a log that cannot be written is in the way");
     }
+
+    #[test]
+    fn a_label_is_in_the_file_or_in_the_store() {
+        let runtime = crate::serve::runtime().unwrap();
+        let _inside = runtime.enter();
+        let place = tempfile::tempdir().unwrap();
+        let (instance, _) = instance(place.path(), &FaultyDisk::default());
+        let file = place.path().join("portcullis.toml");
+        let grant = "\n[[grants]]\nlabel = \"one\"\nserver = \"d\"\npolicy = \"from-file\"\n";
+        let token = format!("token_sha256 = \"{}\"\n", "ab".repeat(32));
+        std::fs::write(&file, format!("{FILE}{grant}{token}")).unwrap();
+        std::fs::write(place.path().join("p.json"), POLICY).unwrap();
+        let refused = instance.reconfigure(Config::load(&file).unwrap()).unwrap_err();
+        assert!(refused.contains("grant `one` is in the file and in the store"), "{refused}");
+        instance.administer("grant revoke", &Object::new().with("grant", "one")).unwrap();
+        instance.reconfigure(Config::load(&file).unwrap()).unwrap();
+    }
+
     const FILE: &str = r#"
 [[servers]]
 name = "d"

@@ -3,6 +3,7 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use portcullis_catalogue::inert;
 use portcullis_clients::{Change, Entry, FileFault, Place, Scope, Undone, Way, masked_arguments, masked_url};
 use portcullis_json::{Object, Value};
 
@@ -29,16 +30,16 @@ pub(super) fn plan(output: &mut Output, planned: &[Planned]) -> io::Result<()> {
 
 fn servers(output: &mut Output, change: &Change) -> io::Result<()> {
     for (entry, line) in &change.guarded {
-        let (name, off) = (&entry.name, if entry.disabled { " (disabled)" } else { "" });
-        output.line(&format!("  {}{off}", output.good(name)))?;
-        output.line(&format!("    now   {}", way(entry)))?;
-        output.line(&format!("    then  {}", masked_line(line)))?;
+        let (name, off) = (inert(&entry.name), if entry.disabled { " (disabled)" } else { "" });
+        output.line(&format!("  {}{off}", output.good(&name)))?;
+        output.line(&format!("    now   {}", inert(&way(entry))))?;
+        output.line(&format!("    then  {}", inert(&masked_line(line))))?;
     }
     for entry in &change.already {
-        output.line(&format!("  {}: behind portcullis already", entry.name))?;
+        output.line(&format!("  {}: behind portcullis already", inert(&entry.name)))?;
     }
     for (entry, reason) in &change.left {
-        output.line(&format!("  {}: left alone, {reason}", entry.name))?;
+        output.line(&format!("  {}: left alone, {}", inert(&entry.name), inert(reason)))?;
     }
     if change.guarded.is_empty() && change.already.is_empty() && change.left.is_empty() {
         output.line("  no servers")?;

@@ -28,7 +28,7 @@ use crate::reached::{fail, pair, seconds};
 /// Lists the tools of one server, gives each a class and a level with the reason, reports what is odd in the
 /// definitions, and recommends a policy. The server is a program that is started for this and ended again, an
 /// address, or a saved list; none of its tools is called.
-#[derive(Debug, Args)]
+#[derive(Args)]
 #[command(group(ArgGroup::new("server").required(true).args(["file", "url", "command"])))]
 pub(crate) struct Scan {
     /// A saved answer to `tools/list`, or an earlier `scan --json`; `-` is standard input.
@@ -71,6 +71,13 @@ pub(crate) struct Scan {
     /// How long a live server may take: `90s`, `5m`.
     #[arg(long, value_name = "TIME", default_value_t = introspect::WAIT.as_secs(), value_parser = seconds)]
     timeout: u64,
+}
+
+/// INVARIANT: secrets do not print. Headers, arguments and addresses may hold some.
+impl std::fmt::Debug for Scan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scan").field("file", &self.file).field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl Scan {

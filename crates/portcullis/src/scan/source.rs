@@ -30,7 +30,7 @@ pub(super) struct Found {
 /// Says what was left out.
 pub(super) fn tell(found: &Found, output: &mut Output) -> io::Result<()> {
     for skipped in &found.skipped {
-        output.note(&format!("left out {}: {}", skipped.place, skipped.reason))?;
+        output.note(&inert_short(&format!("left out {}: {}", skipped.place, skipped.reason), 400))?;
     }
     if found.noise > 0 {
         output.note(&format!(

@@ -11,7 +11,7 @@ use crate::exit::Code;
 use crate::output::Output;
 use crate::reached::{Reached, fail, pair};
 
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct Add {
     /// What to call it; the gateway answers for it at `/mcp/NAME`.
     name: String,
@@ -46,6 +46,13 @@ pub(crate) struct Add {
     /// Instead of an address: a program on this machine, and its arguments. No shell reads it.
     #[arg(last = true, value_name = "COMMAND")]
     command: Vec<String>,
+}
+
+/// INVARIANT: secrets do not print. Headers, variables, arguments and addresses may hold some.
+impl std::fmt::Debug for Add {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Add").field("name", &self.name).finish_non_exhaustive()
+    }
 }
 
 impl Add {
