@@ -23,6 +23,6 @@ pub use client::{Client, UnknownClient};
 pub use document::{Document, DocumentFault};
 pub use entry::{Entry, HeaderValue, Hidden, Remote, Transport, Way};
 pub use guard::{Guard, is_guarded};
-pub use mask::{masked_arguments, masked_url};
+pub use mask::{is_secret_name, masked_arguments, masked_url};
 pub use places::{Format, Home, Place, Scope};
 pub use protect::{Change, FileFault, Found, TakenBack, Undone, find, protect, read, undo};

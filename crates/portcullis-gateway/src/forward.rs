@@ -6,6 +6,8 @@
 mod duplex;
 mod legacy_sse;
 
+pub use legacy_sse::sse_address;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -23,7 +25,7 @@ use crate::duplex::Attachment;
 use crate::events::{EventSource, read_message};
 use crate::gateway::Gateway;
 use crate::own::UpstreamSession;
-use crate::record::{Outgoing, OutgoingKind, Permit, Receipt};
+use crate::record::{Closing, Outgoing, OutgoingKind, Permit, Receipt};
 use crate::server::Server;
 use crate::snapshot::Transport;
 use crate::stop::{Stop, UpstreamFault};
@@ -76,13 +78,18 @@ pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Re
 
 impl Reply {
     /// Notes in the log that the answer is complete.
-    pub(crate) fn close(self) -> (Payload, Option<UpstreamSession>) {
+    pub(crate) fn close(mut self) -> (Payload, Option<UpstreamSession>) {
+        let session = self.session.take();
+        (self.complete().0, session)
+    }
+
+    /// The answer is complete: what it is, and what writes that down once it was given to the client.
+    pub(crate) fn complete(self) -> (Payload, Closing) {
         let ending = match &self.payload {
             Payload::Message(Response { outcome: Outcome::Error(_), .. }) => Ending::Failed,
             Payload::Message(_) | Payload::Stream(_) | Payload::Accepted => Ending::Answered,
         };
-        self.receipt.finish(ending, self.status.map(|status| status.as_u16()), None);
-        (self.payload, self.session)
+        (self.payload, self.receipt.closing(ending, self.status.map(|status| status.as_u16())))
     }
 }
 

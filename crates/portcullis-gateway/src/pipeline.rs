@@ -168,7 +168,7 @@ fn prepare(caller: &Caller, parsed: Parsed, trail: &mut Trail) -> Result<Prepare
             match handling(request.method.subject, Sender::Client) {
                 Handling::Answer => {
                     let text = write::result(&request.id, Object::new());
-                    let answer = Answer::Message { text, session: None, modern_error: None };
+                    let answer = Answer::Message { text, session: None, modern_error: None, closing: None };
                     return Ok(Prepared::Answer(answer));
                 }
                 Handling::Refuse(why) => return Err(ClientFault::NotOffered(why).into()),
@@ -274,10 +274,11 @@ impl Returning {
             }
             (_, reply) => {
                 self.close_call(&call);
-                match reply.close() {
-                    (Payload::Message(response), _) => {
+                match reply.complete() {
+                    (Payload::Message(response), closing) => {
                         filter::prepare(gateway, &self.caller, &call, &response.outcome).await?;
-                        self.message(gateway, &call, response.outcome, None)
+                        let answer = self.message(gateway, &call, response.outcome, None)?;
+                        Ok(answer.closed_by(closing))
                     }
                     _ => Err(UpstreamFault::NotMcp("no answer to a request").into()),
                 }
@@ -321,7 +322,7 @@ impl Returning {
             self.caller.server.eras.forget();
         }
         let text = portcullis_mcp::Response { id: None, outcome }.into_text(&call.client_id);
-        Ok(Answer::Message { text, session, modern_error })
+        Ok(Answer::Message { text, session, modern_error, closing: None })
     }
 
     /// The server opened a session: ours stands for it from now on.

@@ -265,9 +265,27 @@ pub(crate) struct Receipt {
     charges: Vec<Charge>,
     reservation: Option<Reservation>,
     started: Instant,
+    /// How long the answer took, once it is there.
+    took: Option<Duration>,
     open: bool,
     /// Whether the permit was spent.
     left: bool,
+}
+
+/// The outcome of a call whose answer is there: written when this is dropped, which is when the answer was
+/// given to the client, or when nobody is left to give it to.
+pub(crate) struct Closing {
+    receipt: Option<Receipt>,
+    ending: Ending,
+    status: Option<u16>,
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        if let Some(receipt) = self.receipt.take() {
+            receipt.finish(self.ending, self.status, None);
+        }
+    }
 }
 
 impl Receipt {
@@ -288,6 +306,7 @@ impl Receipt {
             charges,
             reservation,
             started: Instant::now(),
+            took: None,
             open: true,
             left: false,
         }
@@ -296,6 +315,12 @@ impl Receipt {
     /// It came back, or did not.
     pub(crate) fn finish(mut self, ending: Ending, status: Option<u16>, message: Option<&str>) {
         self.write(ending, status, message, &[]);
+    }
+
+    /// It came back: what is left is to give the answer to the client, and to write that down.
+    pub(crate) fn closing(mut self, ending: Ending, status: Option<u16>) -> Closing {
+        self.took = Some(self.started.elapsed());
+        Closing { receipt: Some(self), ending, status }
     }
 
     /// Answered, or ended by this fault.
@@ -326,7 +351,7 @@ impl Receipt {
 
     fn write(&mut self, ending: Ending, status: Option<u16>, message: Option<&str>, given_back: &[Charge]) {
         self.open = false;
-        let latency = self.started.elapsed();
+        let latency = self.took.unwrap_or_else(|| self.started.elapsed());
         let outcome = Outcome {
             request: &self.request,
             decision: self.decision,

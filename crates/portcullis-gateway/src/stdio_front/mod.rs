@@ -31,6 +31,7 @@ use crate::respond::{self, Answer};
 use crate::sessions::Session;
 use crate::settings::milliseconds;
 use crate::stop::{ClientFault, GatewayFault, Stop, UpstreamFault};
+use writer::Said;
 
 /// Whom a pipe is for.
 #[derive(Clone, Debug)]
@@ -76,6 +77,8 @@ pub async fn serve_pipe(
     let patience = milliseconds(writer::LAST_WRITES_MS);
     if timeout(patience, &mut writer).await.is_err() {
         writer.abort();
+        // What it could not write any more is recorded by the time that it is gone.
+        let _ = writer.await;
     }
     end
 }
@@ -84,7 +87,7 @@ pub async fn serve_pipe(
 struct Front {
     gateway: Arc<Gateway>,
     client: PipeClient,
-    out: mpsc::Sender<Bytes>,
+    out: mpsc::Sender<Said>,
     known: Mutex<Known>,
     server_gone: Notify,
     client_gone: Notify,
@@ -110,7 +113,7 @@ struct Received {
 }
 
 impl Front {
-    fn new(gateway: Arc<Gateway>, client: PipeClient, out: mpsc::Sender<Bytes>) -> Front {
+    fn new(gateway: Arc<Gateway>, client: PipeClient, out: mpsc::Sender<Said>) -> Front {
         Front {
             gateway,
             client,
@@ -255,15 +258,15 @@ impl Front {
 
     async fn give(self: &Arc<Front>, answer: Answer) {
         match answer {
-            Answer::Message { text, session, .. } => {
+            Answer::Message { text, session, closing, .. } => {
                 if let Some(id) = session {
                     self.open_session(&id).await;
                 }
-                self.send(Bytes::from(text + "\n")).await;
+                self.send(Said { line: Bytes::from(text + "\n"), closing }).await;
             }
             Answer::Stream(mut messages) => {
                 while let Some(message) = messages.recv().await {
-                    self.send(message).await;
+                    self.send(message.into()).await;
                 }
             }
             Answer::Accepted | Answer::Ended => {}
@@ -271,13 +274,13 @@ impl Front {
     }
 
     async fn refuse(&self, stop: &Stop, trail: &Trail) {
-        self.send(Bytes::from(respond::stop_message(stop, trail) + "\n")).await;
+        self.send(Bytes::from(respond::stop_message(stop, trail) + "\n").into()).await;
     }
 
     /// A client that reads nothing for too long is gone.
-    async fn send(&self, line: Bytes) {
+    async fn send(&self, said: Said) {
         let patience = milliseconds(self.gateway.settings.write_stall_timeout_ms);
-        if self.out.send_timeout(line, patience).await.is_err() {
+        if self.out.send_timeout(said, patience).await.is_err() {
             self.client_gone.notify_one();
         }
     }

@@ -15,11 +15,16 @@ use crate::log::RiskClass;
 use crate::sealed::{Sealed, SealingKeys};
 use crate::{Secret, StateFault};
 
+/// The word for the older transport.
+const SSE: &str = "sse";
+
 /// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Over HTTP.
+    /// Over streamable HTTP.
     Url(String),
+    /// Over the older HTTP with server-sent events.
+    Sse(String),
     /// As a program of this machine.
     Command(StoredCommand),
 }
@@ -279,6 +284,7 @@ fn server_row(row: &Row<'_>) -> rusqlite::Result<Server> {
 fn transport_text(transport: &Transport, allow_private: bool) -> String {
     let mut fields = match transport {
         Transport::Url(url) => Object::new().with("url", url.as_str()),
+        Transport::Sse(url) => Object::new().with("url", url.as_str()).with("transport", SSE),
         Transport::Command(command) => {
             let words: Vec<Value> = command.words.iter().map(|word| word.as_str().into()).collect();
             let cwd = command.cwd.as_ref().map(|path| path.to_string_lossy().into_owned());
@@ -303,6 +309,9 @@ fn allows_private(transport: &str) -> bool {
 fn transport_from(text: &str) -> Transport {
     let fields = parse(text.as_bytes(), &Limits::document()).unwrap_or(Value::Null);
     match fields.get("url").and_then(Value::as_str) {
+        Some(url) if fields.get("transport").and_then(Value::as_str) == Some(SSE) => {
+            Transport::Sse(url.to_owned())
+        }
         Some(url) => Transport::Url(url.to_owned()),
         None => {
             let words = fields.get("command").and_then(Value::as_array).unwrap_or_default();

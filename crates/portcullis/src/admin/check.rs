@@ -6,7 +6,7 @@ use portcullis_gateway::{INHERITED_ENV, Reach, ServerSpec, TransportSpec};
 use portcullis_json::{Object, Value};
 use portcullis_state::Secret;
 
-use crate::introspect::{self, LocalCommand, Target};
+use crate::introspect::{self, LocalCommand, Spoken, Target};
 use crate::playground;
 
 /// For the whole look.
@@ -33,9 +33,11 @@ pub(super) fn look(mut spec: ServerSpec) -> Result<Value, String> {
 fn target(spec: &mut ServerSpec) -> Target {
     match &spec.transport {
         TransportSpec::Http { url } | TransportSpec::Sse { url } => {
+            let is_older = matches!(spec.transport, TransportSpec::Sse { .. });
+            let spoken = if is_older { Spoken::Sse } else { Spoken::Http };
             // As the gateway does: a name that leads into a private network is not followed.
             let reach = Reach::allowing_private(spec.allow_private);
-            Target::Url { url: url.clone(), headers: std::mem::take(&mut spec.headers), reach }
+            Target::Url { url: url.clone(), spoken, headers: std::mem::take(&mut spec.headers), reach }
         }
         TransportSpec::Command(command) => {
             let inherited = INHERITED_ENV.iter().filter(|_| command.inherit_env);

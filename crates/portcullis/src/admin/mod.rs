@@ -79,6 +79,12 @@ pub(crate) fn changes(command: &str) -> bool {
     ![" list", " show", " logs"].iter().any(|look| command.ends_with(look))
 }
 
+/// Whether a command may run while wraps use the directory: it looks, or it is about the tools they found.
+/// What is administered of a gateway is not for a directory of wraps.
+fn fits_beside_wraps(command: &str) -> bool {
+    !changes(command) || matches!(command, "server changes" | "server accept")
+}
+
 /// What the programs of a server wrote to standard error; none if the command is another.
 pub(crate) fn server_logs(
     gateway: &Gateway,

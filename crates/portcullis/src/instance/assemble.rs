@@ -159,6 +159,7 @@ pub(crate) fn stored_spec(store: &Store, server: &Server) -> Result<Option<Serve
     let values = store.resolve_headers(server).map_err(text)?;
     let (transport, headers) = match &server.transport {
         Transport::Url(url) => (TransportSpec::http(url.clone()), values),
+        Transport::Sse(url) => (TransportSpec::Sse { url: url.clone() }, values),
         Transport::Command(command) => (TransportSpec::Command(command_spec(command, values)), Vec::new()),
     };
     Ok(Some(ServerSpec {

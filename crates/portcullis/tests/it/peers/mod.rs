@@ -11,6 +11,7 @@ mod gateway;
 mod install;
 mod local;
 mod modern;
+mod older;
 mod pair;
 mod pharo;
 mod servers;
