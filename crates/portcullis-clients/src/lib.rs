@@ -16,13 +16,15 @@ mod mask;
 mod package;
 mod places;
 mod protect;
+mod redirect;
 mod table;
 
-pub use backup::{Backups, StepFault};
+pub use backup::{Additions, Backups, StepFault};
 pub use client::{Client, UnknownClient};
 pub use document::{Document, DocumentFault};
 pub use entry::{Entry, HeaderValue, Hidden, Remote, Transport, Way};
-pub use guard::{Guard, is_guarded};
+pub use guard::{Guard, is_guarded, label};
 pub use mask::{is_secret_name, masked_arguments, masked_url};
 pub use places::{Format, Home, Place, Scope};
-pub use protect::{Change, FileFault, Found, TakenBack, Undone, find, protect, read, undo};
+pub use protect::{Change, FileFault, Found, TakenBack, Undone, find, protect, read, redirect, undo};
+pub use redirect::{Bridge, Redirected};

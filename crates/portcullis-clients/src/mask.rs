@@ -18,7 +18,7 @@ const SECRET_BEGINNINGS: [&str; 12] = [
     "glpat-",
     "AKIA",
     "eyJ",
-    "pct_",
+    "pcl_",
     "npm_",
     "Bearer ",
 ];

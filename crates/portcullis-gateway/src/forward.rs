@@ -63,7 +63,15 @@ pub(crate) enum Payload {
 pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Reply, Stop> {
     let (server, outgoing, receipt) = permit.spend();
     let deadline = Instant::now() + server.answer_timeout(&gateway.settings);
-    match exchange(gateway, &server, outgoing, deadline).await {
+    // Apart from its caller: what one way of sending needs is large, and each call is one task that is moved.
+    let exchanged = match (&server.config.transport, &server.pool) {
+        (Transport::Http(url), _) => Box::pin(over_http(gateway, &server, url, outgoing, deadline)).await,
+        (_, Some(pool)) => {
+            duplex::Sending { gateway, server: &server, pool, deadline }.exchange(outgoing).await
+        }
+        (_, None) => Err(UpstreamFault::Unreachable),
+    };
+    match exchanged {
         Ok(Exchanged { payload, session, status }) => Ok(Reply { payload, session, status, receipt }),
         Err(fault) => {
             tracing::warn!(server = server.name(), fault = %fault.text(), "a server failed");
@@ -107,19 +115,6 @@ impl Exchanged {
 
     fn in_session(payload: Payload, attachment: Arc<Attachment>) -> Exchanged {
         Exchanged { session: Some(UpstreamSession::Attached(attachment)), ..Exchanged::of(payload) }
-    }
-}
-
-async fn exchange(
-    gateway: &Arc<Gateway>,
-    server: &Arc<Server>,
-    outgoing: Outgoing,
-    deadline: Instant,
-) -> Result<Exchanged, UpstreamFault> {
-    match (&server.config.transport, &server.pool) {
-        (Transport::Http(url), _) => over_http(gateway, server, url, outgoing, deadline).await,
-        (_, Some(pool)) => duplex::Sending { gateway, server, pool, deadline }.exchange(outgoing).await,
-        (_, None) => Err(UpstreamFault::Unreachable),
     }
 }
 

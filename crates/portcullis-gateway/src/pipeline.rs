@@ -129,7 +129,7 @@ pub(crate) async fn run(
     let returning = Returning::of(gateway, &asked, permit)?;
     // The policy looks at everything, limits included, and takes nothing.
     let allowed = match decide(gateway, asked, trail) {
-        Err(stop) => return Err(as_unknown(gateway, &caller, stop).await),
+        Err(stop) => return Err(Box::pin(as_unknown(gateway, &caller, stop)).await),
         Ok(allowed) => allowed,
     };
     let returning = returning.under(&allowed);
@@ -254,7 +254,7 @@ impl Returning {
             return Ok(Answer::Accepted);
         };
         match (call.subject, reply) {
-            (Subject::Initialize, reply) => self.open_session(gateway, &call, reply).await,
+            (Subject::Initialize, reply) => Box::pin(self.open_session(gateway, &call, reply)).await,
             (_, reply) if self.listens_for.is_some_and(Lists::any) && lacks_the_method(&reply) => {
                 // The server has no news to give; changes of what the policy shows are ours to tell.
                 reply.close();

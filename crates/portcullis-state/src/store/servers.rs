@@ -77,6 +77,8 @@ pub enum HeaderSource {
     File(PathBuf),
     /// A value that was given, sealed.
     Sealed(Sealed),
+    /// A value that is no secret: it may be shown, and stand in answers.
+    Plain(String),
 }
 
 /// A header's value as it is given.
@@ -87,14 +89,17 @@ pub enum HeaderInput {
     File(PathBuf),
     /// The value itself, to be sealed.
     Value(Secret),
+    /// A value that is no secret.
+    Plain(String),
 }
 
 impl HeaderInput {
-    /// `env:NAME` and `file:PATH` are references, anything else is the value itself.
+    /// `env:NAME` and `file:PATH` are references, `plain:VALUE` is no secret, anything else is the value itself.
     pub fn parse(text: Secret) -> HeaderInput {
         match text.expose().split_once(':') {
             Some(("env", name)) => HeaderInput::Environment(name.to_owned()),
             Some(("file", path)) => HeaderInput::File(path.into()),
+            Some(("plain", value)) => HeaderInput::Plain(value.to_owned()),
             _ => HeaderInput::Value(text),
         }
     }
@@ -130,6 +135,7 @@ impl HeaderSource {
                 Ok(Secret::from(text.expose().trim_end_matches(['\r', '\n'])))
             }
             HeaderSource::Sealed(sealed) => keys.open(server, header, sealed),
+            HeaderSource::Plain(value) => Ok(Secret::from(value.as_str())),
         }
     }
 }
@@ -249,6 +255,7 @@ fn insert_header(
         HeaderInput::Environment(name) => ("env", name.clone().into_bytes()),
         HeaderInput::File(path) => ("file", path.to_string_lossy().into_owned().into_bytes()),
         HeaderInput::Value(secret) => ("sealed", keys.seal(server, header, secret)?.0),
+        HeaderInput::Plain(value) => ("plain", value.clone().into_bytes()),
     };
     change.execute(
         "INSERT INTO server_headers (server, name, kind, value) VALUES (?1, ?2, ?3, ?4)",
@@ -264,6 +271,7 @@ fn header_row(row: &Row<'_>) -> rusqlite::Result<Header> {
     let source = match kind.as_str() {
         "env" => HeaderSource::Environment(text()),
         "file" => HeaderSource::File(text().into()),
+        "plain" => HeaderSource::Plain(text()),
         _ => HeaderSource::Sealed(Sealed(value)),
     };
     Ok(Header { name, source })

@@ -13,6 +13,7 @@ mod servers;
 mod tools;
 
 use jiff::Timestamp;
+use portcullis_catalogue::recommend::Profile;
 use portcullis_gateway::{Gateway, OutputLine, ServerSpec};
 use portcullis_json::{Object, Value};
 use portcullis_state::log::{DecisionLog, Entry, Event, PolicyName};
@@ -116,10 +117,18 @@ pub(crate) fn is_about_grants(command: &str) -> bool {
 /// Looks at a server. Apart from `run`, so that nobody holds the store while a server takes its time.
 pub(crate) fn check_server(
     name: &str,
+    profile: Option<Profile>,
     spec: impl FnOnce(&str) -> Result<Option<ServerSpec>, String>,
 ) -> Result<Value, String> {
     let spec = spec(name)?.ok_or_else(|| format!("there is no server `{name}`"))?;
-    check::look(spec)
+    check::look(spec, profile)
+}
+
+/// The profile whose policy is wanted for a server that is looked at.
+pub(crate) fn profile(arguments: &Object) -> Result<Option<Profile>, String> {
+    let named = arguments.get("profile").and_then(Value::as_str);
+    let unknown = |name: &str| format!("no profile is called `{name}`");
+    named.map(|name| Profile::from_name(name).ok_or_else(|| unknown(name))).transpose()
 }
 
 /// The name of the server that a command is about, if it only wants to look at it.

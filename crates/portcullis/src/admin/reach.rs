@@ -83,7 +83,7 @@ fn here(directory: &DataDirectory, command: &str, arguments: &Object) -> Result<
     let mut store = Store::open(directory).map_err(|fault| text(&fault))?;
     if let Some(name) = server_to_check(command, arguments) {
         let spec = |name: &str| stored_spec(&store, &store.server(name).map_err(|fault| text(&fault))?);
-        return check_server(name, spec);
+        return check_server(name, super::profile(arguments)?, spec);
     }
     let log = open_log(directory, &held)?;
     let pins = Pins::open(directory).map_err(|fault| text(&fault))?;
@@ -97,19 +97,19 @@ fn here(directory: &DataDirectory, command: &str, arguments: &Object) -> Result<
 }
 
 /// The directory, for this process.
-enum Hold {
-    Alone(DirectoryLock),
-    /// Wraps use it; what they write is read first, what we write they read.
-    BesideWraps(DirectoryLock),
+struct Hold {
+    /// Wraps use it too; what they write is read first, what we write they read.
+    beside_wraps: bool,
+    _lock: DirectoryLock,
 }
 
 /// Wraps come and go with their clients: what an administrator does about their tools must not wait for that.
 fn hold(directory: &DataDirectory, command: &str, now: Timestamp) -> Result<Hold, String> {
     match directory.lock(command, now) {
-        Ok(lock) => Ok(Hold::Alone(lock)),
+        Ok(lock) => Ok(Hold { beside_wraps: false, _lock: lock }),
         Err(StateFault::HeldByWraps { .. }) if fits_beside_wraps(command) => {
             let lock = directory.lock_shared(command, now).map_err(|fault| fault.to_string())?;
-            Ok(Hold::BesideWraps(lock))
+            Ok(Hold { beside_wraps: true, _lock: lock })
         }
         Err(fault) => Err(fault.to_string()),
     }
@@ -118,10 +118,10 @@ fn hold(directory: &DataDirectory, command: &str, now: Timestamp) -> Result<Hold
 fn open_log(directory: &DataDirectory, held: &Hold) -> Result<DecisionLog, String> {
     let key = directory.checkpoint_key().map_err(|fault| fault.to_string())?;
     let (path, options) = (directory.log(), LogOptions::default());
-    let opened = match held {
-        Hold::Alone(_) => DecisionLog::open(&path, key, options).map(|(log, _)| log),
+    let opened = match held.beside_wraps {
+        false => DecisionLog::open(&path, key, options).map(|(log, _)| log),
         // Nothing is charged here, so nothing that others charge matters.
-        Hold::BesideWraps(_) => {
+        true => {
             DecisionLog::joining(&path, key, options).and_then(|joining| joining.join(Box::new(|_| Ok(()))))
         }
     };

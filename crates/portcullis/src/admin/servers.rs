@@ -169,6 +169,7 @@ fn described(server: &Server) -> Value {
             HeaderSource::Environment(name) => format!("env:{name}"),
             HeaderSource::File(path) => format!("file:{}", path.display()),
             HeaderSource::Sealed(_) => "(sealed)".to_owned(),
+            HeaderSource::Plain(value) => format!("plain:{value}"),
         };
         headers.insert(&header.name, source.into());
     }

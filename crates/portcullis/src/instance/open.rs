@@ -1,6 +1,6 @@
 //! Opening: the lock first, then the log, the counters, the store; nothing is left half-started.
 
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, OnceLock};
 
 use portcullis_gateway::{Clock, Gateway, Ledger, State};
 use portcullis_state::log::{Action, DecisionLog, Disk, LogOptions, Retention, Storage};
@@ -57,6 +57,7 @@ impl Instance {
             _indexer: Indexer::start(&directory.index(), &directory.log()).map_err(text)?,
             changing: Mutex::new(changing),
             commands: Mutex::new(Some(socket::listen(&directory)?)),
+            url: OnceLock::new(),
             directory,
             log,
             ledger,

@@ -29,8 +29,8 @@ pub(crate) struct Add {
     /// The class of a tool, over what the catalogue's rules say: `delete_note=Destructive`.
     #[arg(long = "class", value_name = "TOOL=CLASS", value_parser = pair)]
     classes: Vec<(String, String)>,
-    /// What a program gets in its environment: `NAME=env:VARIABLE`, `NAME=file:PATH`, or a value, which is
-    /// kept sealed. It gets nothing else.
+    /// What a program gets in its environment: `NAME=env:VARIABLE`, `NAME=file:PATH`, `NAME=plain:VALUE` for
+    /// what is no secret, or a value, which is kept sealed and taken out of answers. It gets nothing else.
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     env: Vec<(String, String)>,
     /// Also give the program `PATH`, `HOME` and the like as the gateway has them.

@@ -36,6 +36,9 @@ pub(crate) struct Wrap {
     /// How strict the recommended policy of the server's tools is; `recommended` without `--policy`.
     #[arg(long, value_enum)]
     profile: Option<Profile>,
+    /// The server at `--url` is a gateway, which decides: everything is passed on, and recorded here too.
+    #[arg(long, requires = "url", conflicts_with_all = ["policy", "profile"])]
+    behind_gateway: bool,
     /// What the client is called in the log and in limits; the command's name if not given.
     #[arg(long, value_name = "NAME")]
     label: Option<String>,

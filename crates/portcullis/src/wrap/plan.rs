@@ -33,6 +33,8 @@ pub(super) struct Plan {
 pub(super) enum PolicySource {
     File(PathBuf),
     Profile(Profile),
+    /// The gateway behind the address decides.
+    Gateway,
 }
 
 enum Reached {
@@ -51,6 +53,7 @@ impl Plan {
             None => reached.default_label(),
         };
         let policy = match (wrap.policy, wrap.profile) {
+            _ if wrap.behind_gateway => PolicySource::Gateway,
             (Some(file), _) => PolicySource::File(file),
             (None, profile) => PolicySource::Profile(profile.unwrap_or(Profile::Recommended)),
         };

@@ -89,7 +89,7 @@ fn of_all_clients(place: &Place, remote: &str, token: &str) {
     let server = place.path("server.py").to_string_lossy().into_owned();
     let local =
         format!(r#"{{ "command": "python3", "args": ["{server}"], "env": {{ "API_KEY": "{SECRET}" }} }}"#);
-    let reached = format!(r#"{{ "url": "{remote}", "headers": {{ "Authorization": "Bearer {token}" }} }}"#);
+    let reached = format!(r#"{{ "url": "{remote}", "headers": {{ "Authorization": "bearer {token}" }} }}"#);
     let servers = format!(r#"{{ "mcpServers": {{ "notes": {local} }} }}"#);
     let files = [
         (".claude.json", servers.clone()),

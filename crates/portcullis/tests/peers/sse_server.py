@@ -49,6 +49,7 @@ async def count(steps: int, seconds: float, context: Context) -> str:
 
 listener = socket.socket()
 listener.bind(("127.0.0.1", 0))
+listener.listen()
 print(f"http://127.0.0.1:{listener.getsockname()[1]}/sse", flush=True)
 config = uvicorn.Config(server.sse_app(), log_level="error")
 asyncio.run(uvicorn.Server(config).serve(sockets=[listener]))

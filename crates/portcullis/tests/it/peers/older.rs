@@ -40,7 +40,9 @@ fn policy() -> Value {
 fn use_it(mut client: Client, older: &Older) {
     assert_eq!(names(&client.tools(), "name"), ["read_note", "count"]);
     assert_eq!(client.call("read_note", json!({"title": "welcome"})).text(), "the note welcome");
-    client.call("read_note", json!({"title": "diary"})).denied("/tools/read_note/deny_if/0", "Not with this.");
+    client
+        .call("read_note", json!({"title": "diary"}))
+        .denied("/tools/read_note/deny_if/0", "Not with this.");
     client.call("delete_note", json!({"title": "welcome"})).denied("(default deny)", "");
     assert_eq!(older.journal.count("read welcome"), 1);
     assert_eq!(older.journal.count("read diary") + older.journal.count("delete welcome"), 0);
