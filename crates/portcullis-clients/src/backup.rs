@@ -40,13 +40,15 @@ pub(crate) struct Step {
     pub(crate) additions: Option<Additions>,
 }
 
-/// What was added to a gateway: servers, each with a grant and a policy of the same name.
+/// What was added to a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Additions {
     /// The gateway's data directory.
     pub data_dir: PathBuf,
-    /// Their names.
-    pub names: Vec<String>,
+    /// Servers, each with a policy of the same name.
+    pub servers: Vec<String>,
+    /// Grants.
+    pub grants: Vec<String>,
 }
 
 /// A backup could not be made or read.
@@ -92,10 +94,12 @@ impl Backups {
             .with("servers", list);
         let record = more.mode.into_iter().fold(record, |record, mode| record.with("mode", i64::from(mode)));
         let record = more.additions.into_iter().fold(record, |record, additions| {
-            let names: Vec<Value> = additions.names.iter().map(|name| name.as_str().into()).collect();
+            let list =
+                |names: &[String]| names.iter().map(|name| name.as_str().into()).collect::<Vec<Value>>();
             let gateway = Object::new()
                 .with("data_dir", additions.data_dir.to_string_lossy().into_owned())
-                .with("names", names);
+                .with("servers", list(&additions.servers))
+                .with("grants", list(&additions.grants));
             record.with("gateway", gateway)
         });
         let make = || -> io::Result<()> {
@@ -172,10 +176,13 @@ fn read_step(directory: &Path) -> Result<Step, StepFault> {
 }
 
 fn additions_of(value: &Value) -> Option<Additions> {
-    let names = value.get("names")?.as_array()?;
+    let list = |key: &str| -> Option<Vec<String>> {
+        value.get(key)?.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
+    };
     Some(Additions {
         data_dir: PathBuf::from(value.get("data_dir")?.as_str()?),
-        names: names.iter().map(|name| name.as_str().map(str::to_owned)).collect::<Option<_>>()?,
+        servers: list("servers")?,
+        grants: list("grants")?,
     })
 }
 

@@ -50,6 +50,8 @@ pub(crate) struct Others {
     pub(crate) keep: Arc<File>,
     reader: File,
     foreign: Foreign,
+    /// Whether records of others were read since the last turn: then there may be many more by now.
+    have_written: bool,
     /// Moves on with every tool that another process accepted.
     accepted: watch::Sender<u64>,
     clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
@@ -108,7 +110,7 @@ impl Others {
     ) -> io::Result<Others> {
         let keep = open_lock(&directory.join(KEEP_LOCK))?;
         let (reader, accepted) = (File::open(&segment.path)?, watch::Sender::new(0));
-        Ok(Others { append, keep, reader, foreign, accepted, clock })
+        Ok(Others { append, keep, reader, foreign, have_written: true, accepted, clock })
     }
 
     /// Moves on when another process notes that a changed tool was accepted.
@@ -160,8 +162,12 @@ impl Writer {
         Ok(())
     }
 
+    /// The same before a turn, unless nobody else was seen: the keeper looks every second in any case.
     pub(crate) fn read_ahead_of_turn(&mut self) -> Result<(), LogFault> {
-        self.read_ahead(READ_AHEAD_BYTES)
+        match self.others.as_mut().map(|others| std::mem::take(&mut others.have_written)) {
+            Some(true) => self.read_ahead(READ_AHEAD_BYTES),
+            _ => Ok(()),
+        }
     }
 
     fn reader(&self) -> io::Result<&File> {
@@ -236,6 +242,9 @@ impl Writer {
             return Err(changed("a record does not follow the one before"));
         }
         self.apply(&record)?;
+        if let Some(others) = &mut self.others {
+            others.have_written = true;
+        }
         self.length += line.len() as u64 + 1;
         self.pending.extend_from_slice(line);
         self.pending.push(b'\n');

@@ -7,12 +7,15 @@
 use std::path::{Path, PathBuf};
 
 use portcullis_clients::{
-    Additions, Bridge, Change, Client, Entry, FileFault, Hidden, Place, Redirected, Remote, Scope, Transport,
-    Way, is_guarded, is_secret_name, label, masked_arguments, masked_url, redirect,
+    Additions, Backups, Bridge, Change, Client, Entry, FileFault, Hidden, Place, Redirected, Remote, Scope,
+    Transport, Way, is_guarded, is_secret_name, label, masked_arguments, masked_url, redirect,
 };
 use portcullis_json::{Object, Value};
 
 use crate::admin::{self, Missing};
+
+/// Grants that one server of one client may have had.
+const GRANTS_MAX: usize = 1_000;
 
 /// The gateway that servers go behind.
 pub(super) struct Behind {
@@ -92,24 +95,22 @@ impl Behind {
     }
 
     /// Adds the servers of a file, and leads its client to them. A server that cannot be added stays as it is.
-    pub(super) fn carry_out(
-        &self,
-        plan: Plan,
-        backups: &portcullis_clients::Backups,
-    ) -> Result<Change, FileFault> {
+    pub(super) fn carry_out(&self, plan: Plan, backups: &Backups) -> Result<Change, FileFault> {
         let Plan { place, wanted, already, mut left } = plan;
         let mut redirected = Vec::new();
+        let mut additions =
+            Additions { data_dir: self.data_dir.clone(), servers: Vec::new(), grants: Vec::new() };
         for (entry, name) in wanted {
             match self.add(&entry, &name) {
-                Ok(token) => {
+                Ok((grant, token)) => {
                     let url = self.address(&name);
-                    redirected.push((Redirected { entry, url, token: Hidden::new(token) }, name));
+                    redirected.push(Redirected { entry, url, token: Hidden::new(token) });
+                    additions.servers.push(name);
+                    additions.grants.push(grant);
                 }
                 Err(reason) => left.push((entry, reason)),
             }
         }
-        let (redirected, names): (Vec<Redirected>, Vec<String>) = redirected.into_iter().unzip();
-        let additions = Additions { data_dir: self.data_dir.clone(), names };
         let changed = redirect(&place, &redirected, &self.bridge, additions.clone());
         let changed = changed.and_then(|change| change.apply(backups).map(|()| change));
         match changed {
@@ -122,27 +123,43 @@ impl Behind {
         }
     }
 
-    /// One server with its policy and its grant; the token. All of it, or nothing.
-    fn add(&self, entry: &Entry, name: &str) -> Result<String, String> {
+    /// One server with its policy and its grant; the grant's label and its token. All of it, or nothing.
+    fn add(&self, entry: &Entry, name: &str) -> Result<(String, String), String> {
         self.ask("server add", server(entry, name))?;
-        let granted = self.grant(name);
+        let granted = self.judge(name).and_then(|()| self.grant(name));
         if granted.is_err() {
-            let _ = remove(&self.data_dir, name);
+            let _ = self.ask("server remove", Object::new().with("name", name));
         }
         granted
     }
 
-    fn grant(&self, name: &str) -> Result<String, String> {
+    /// The recommended policy of its tools, in force.
+    fn judge(&self, name: &str) -> Result<(), String> {
         let check = Object::new().with("name", name).with("profile", self.profile.as_str());
         let checked = self.ask("server check", check)?;
         let policy = checked.get("policy").and_then(Value::as_str);
         let policy = policy.ok_or("the running gateway recommends no policy; is it an older version?")?;
         let add = Object::new().with("name", name).with("server", name).with("source", policy);
-        self.ask("policy add", add.with("activate", true))?;
-        let grant = Object::new().with("label", name).with("server", name).with("policy", name);
-        let granted = self.ask("grant create", grant)?;
-        let token = granted.get("token").and_then(Value::as_str);
-        token.map(str::to_owned).ok_or_else(|| "the gateway gives no token".to_owned())
+        self.ask("policy add", add.with("activate", true)).map(drop)
+    }
+
+    /// A label is never given to a second grant, so that the log stays clear; the next one gets a number.
+    fn grant(&self, name: &str) -> Result<(String, String), String> {
+        let mut labels =
+            std::iter::once(name.to_owned()).chain((2..=GRANTS_MAX).map(|number| format!("{name}-{number}")));
+        loop {
+            let label = labels.next().ok_or_else(|| format!("there are {GRANTS_MAX} grants for `{name}`"))?;
+            let grant = Object::new().with("label", label.as_str()).with("server", name).with("policy", name);
+            match self.ask("grant create", grant) {
+                Err(fault) if fault.ends_with("already exists") => {}
+                Err(fault) => return Err(fault),
+                Ok(granted) => {
+                    let token = granted.get("token").and_then(Value::as_str);
+                    let token = token.ok_or_else(|| "the gateway gives no token".to_owned())?;
+                    return Ok((label, token.to_owned()));
+                }
+            }
+        }
     }
 
     fn ask(&self, command: &str, arguments: Object) -> Result<Value, String> {
@@ -160,19 +177,17 @@ impl Plan {
     }
 }
 
-/// Removes what was added; what is gone already is no fault.
+/// Removes what was added; what is gone already is no fault. Policies stay: the log tells of them.
 pub(super) fn take_down(additions: &Additions) -> Result<(), String> {
-    additions.names.iter().try_for_each(|name| remove(&additions.data_dir, name))
-}
-
-fn remove(data_dir: &Path, name: &str) -> Result<(), String> {
-    let ask = |command: &str, key: &str| {
-        admin::request(data_dir, Missing::Refuse, command, Object::new().with(key, name)).map(drop)
+    let ask = |command: &str, key: &str, name: &str| {
+        let asked =
+            admin::request(&additions.data_dir, Missing::Refuse, command, Object::new().with(key, name));
+        let gone = |fault: String| if fault.starts_with("there is no ") { Ok(()) } else { Err(fault) };
+        asked.map(drop).or_else(gone)
     };
-    let gone = |fault: String| if fault.starts_with("there is no ") { Ok(()) } else { Err(fault) };
-    // Nobody may use it any more, whatever comes of the rest.
-    ask("grant revoke", "grant").or_else(gone)?;
-    ask("server remove", "name").or_else(gone)
+    // Nobody may use them any more, whatever comes of the rest.
+    additions.grants.iter().try_for_each(|grant| ask("grant revoke", "grant", grant))?;
+    additions.servers.iter().try_for_each(|server| ask("server remove", "name", server))
 }
 
 /// Why a server cannot go behind the gateway, if it cannot.

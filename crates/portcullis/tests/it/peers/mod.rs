@@ -14,6 +14,7 @@ mod modern;
 mod older;
 mod pair;
 mod pharo;
+mod protected;
 mod servers;
 
 /// What is shown of a peer, and how.
