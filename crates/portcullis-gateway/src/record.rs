@@ -296,7 +296,7 @@ pub(crate) struct Receipt {
 /// The outcome of a call whose answer is there: written when this is dropped, which is when the answer was
 /// given to the client, or when nobody is left to give it to.
 pub(crate) struct Closing {
-    receipt: Option<Receipt>,
+    receipt: Option<Box<Receipt>>,
     ending: Ending,
 }
 
@@ -354,7 +354,7 @@ impl Receipt {
     /// It came back: what is left is to give the answer to the client, and to write that down.
     pub(crate) fn closing(mut self, ending: Ending) -> Closing {
         self.took = Some(self.started.elapsed());
-        Closing { receipt: Some(self), ending }
+        Closing { receipt: Some(Box::new(self)), ending }
     }
 
     /// Answered, or ended by this fault.
