@@ -23,6 +23,8 @@ const OPENERS: &str = "\
 const DETERMINERS: &str = "\
     a an the all your its it them their this these new existing any one multiple specific each \
     every some several up single current detailed list both";
+/// What `this` means where a sentence speaks of the tool itself.
+const ITSELF: &str = "tool tools function command method endpoint action operation first before after when if only";
 /// Words that turn `to VERB` into something considered, wished for or explained.
 const CONSIDERED: &str = "\
     whether how when where what if want wants need needs before wish due try about asks asked \
@@ -117,9 +119,14 @@ impl<'a> Clause<'a> {
         Some(reading)
     }
 
-    /// `Do not use this tool for …` says nothing of what it does.
+    /// `Do not use this tool for …` and `Call this tool first` say nothing of what it does, and behind the first
+    /// sentence `Accepts a string` speaks of arguments.
     fn is_advice(&self, at: usize) -> bool {
-        matches!(self.word(at), "do" | "does") && matches!(self.word(at + 1), "not" | "nothing")
+        let (word, next) = (self.word(at), self.word(at + 1));
+        let denies = matches!(word, "do" | "does") && matches!(next, "not" | "nothing");
+        let about_itself = next == "this" && listed(ITSELF, self.word(at + 2));
+        let is_later = self.words.first().is_some_and(|first| first.start > 0);
+        denies || about_itself || word == "accepts" && is_later
     }
 
     /// `Name: …` and `Search API` are headings, not verbs.

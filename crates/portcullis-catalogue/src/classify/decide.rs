@@ -3,7 +3,7 @@
 mod raise;
 
 use super::confidence::{Grounds, confidence};
-use super::description::{Description, read_description};
+use super::description::{Description, bullets, gravest, read_description, statements};
 use super::evidence::{Evidence, Place, Signal, quote};
 use super::name::read_name;
 use super::parameters::{Said, look};
@@ -99,15 +99,21 @@ impl<'a> Draft<'a> {
         self.hear_operations(&first);
     }
 
-    /// A vague name with a list of operations in the description.
+    /// A name that says nothing of its effect, with operations in the description.
     fn hear_operations(&mut self, first: &Reading) {
-        let Some(listed) = self.description.operations.clone() else {
+        let vague = first.is_vague() || self.name.as_ref().is_some_and(Reading::is_vague);
+        if !vague && first.base() != "write" {
+            return;
+        }
+        let stated = statements(self.text()).filter(|_| vague);
+        let found = gravest(bullets(self.text()).into_iter().chain(stated));
+        let Some(found) = found.filter(|found| severity(found.class) > severity(first.class)) else {
             return;
         };
-        if (first.is_vague() || first.base() == "write") && severity(listed.class) > severity(first.class) {
-            self.class = Some(listed.class);
-            self.cite_reading(&Reading { rule: RuleId::D2, ..listed });
-        }
+        self.class = Some(found.class);
+        self.verb = found.base();
+        self.cite_reading(&Reading { rule: RuleId::D2, ..found });
+        self.evidence.rotate_right(1);
     }
 
     fn cite_reading(&mut self, reading: &Reading) {

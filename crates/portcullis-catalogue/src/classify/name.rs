@@ -17,7 +17,11 @@ const ALSO_NOUNS: &str = "\
 /// Words that are verbs at the front of a name, whatever follows (`clear_history`).
 const FRONT_VERBS: &str = "\
     clear reset flush empty prune drop clean cleanup generate make draw refresh load share join leave init setup \
-    populate prepare compose select open schedule record post watch use reserve transform extend enhance";
+    populate prepare compose select open schedule record post watch use reserve transform extend enhance ensure";
+/// Those of them that no description talks away (`drop_doors`, `Lists the doors`).
+const HELD_VERBS: &str = "\
+    clear reset flush prune drop clean cleanup make refresh share join leave init setup populate schedule post \
+    reserve ensure";
 /// Words that ask about an action named after them (`quote_buy`, `simulate_swap`).
 const ABOUT_ACTIONS: &str = "\
     quote simulate preview plan estimate diff";
@@ -140,9 +144,8 @@ fn is_last(words: &[Word<'_>], base: &str) -> bool {
 
 /// A strict verb behind the first word; one behind a preposition speaks of circumstances.
 fn inner_verb(words: &[Word<'_>]) -> Option<Reading> {
-    let clause = words.iter().position(|word| is_preposition(&word.token.text)).unwrap_or(words.len());
     let strict = |word: &&Word<'_>| word.verb.is_some_and(|verb| verb.kind == Kind::Strict);
-    let mut found = words.iter().take(clause).skip(1).filter(strict);
+    let mut found = words.iter().take(clause_end(words)).skip(1).filter(strict);
     let first = found.next()?;
     let last = found.next_back().unwrap_or(first);
     let (one, two) = (first.verb?, last.verb?);
@@ -170,11 +173,19 @@ fn either_verb(words: &[Word<'_>]) -> Option<Reading> {
         });
     }
     if first_verb.is_some() {
-        return reading_of(words.first()?, RuleId::N1, true);
+        let reading = reading_of(words.first()?, RuleId::N1, true)?;
+        let holds = first_verb.is_some_and(|verb| listed(HELD_VERBS, verb.base));
+        return Some(Reading { opens: holds && words.len() > 1, ..reading });
     }
-    let inner =
-        words.iter().rev().find(|word| word.verb.is_some_and(|verb| !listed(NOUNS_BEHIND, verb.base)))?;
+    // Behind a preposition stand circumstances: `press_on_screen` presses.
+    let spoken = |word: &&Word<'_>| word.verb.is_some_and(|verb| !listed(NOUNS_BEHIND, verb.base));
+    let inner = words.iter().take(clause_end(words)).rev().find(spoken)?;
     reading_of(inner, RuleId::N2, false)
+}
+
+/// Where circumstances begin.
+fn clause_end(words: &[Word<'_>]) -> usize {
+    words.iter().position(|word| is_preposition(&word.token.text)).unwrap_or(words.len())
 }
 
 /// `creates_page`: an inflected verb in front.

@@ -46,6 +46,13 @@ const TURNS: &[Turn] = &[
         says: "asks a model and returns its answer",
     },
     Turn {
+        verbs: "send submit",
+        nouns: |word| matches!(word, "prompt" | "prompts" | "question" | "questions"),
+        reach: Reach::Head,
+        class: Class::Read,
+        says: "asks and returns the answer",
+    },
+    Turn {
         verbs: "request",
         nouns: |word| matches!(word, "quote" | "quotes"),
         reach: Reach::Head,

@@ -16,6 +16,18 @@ const WORDS_MAX: usize = 60;
 /// Parameters whose choices name operations (S2).
 const OPERATIONS: &str = "\
     method action operation mode command op verb subcommand";
+/// Languages in which a query can change something.
+pub(super) const QUERY_LANGUAGES: &str = "\
+    sql tsql plsql partiql surrealql surql cypher gremlin mysql postgresql postgres sqlite mariadb mssql oracle \
+    duckdb redshift snowflake bigquery clickhouse";
+/// One in which a name or a parameter says it; in prose it is mostly the way to a service.
+pub(super) const GRAPH_LANGUAGE: &str = "graphql";
+/// Names of parameters that hold nothing but code of a language.
+const LANGUAGE_NAMES: &str = "\
+    sql cypher gremlin graphql shell bash powershell javascript js python lua groovy applescript osascript cmd";
+/// What a language is named in front of: `SQL query`, `Cypher statement to run`.
+const QUERY_NOUNS: &str = "\
+    query queries statement statements command commands expression string text code to";
 /// Languages in which a text can change something.
 const LANGUAGES: &str = "\
     sql cypher gremlin shell bash powershell python javascript smalltalk lua ruby tsql plsql \
@@ -48,6 +60,8 @@ pub(crate) struct Code {
     pub(crate) says_run: bool,
     /// Called `sql`, `shell`, `script`: no other meaning is likely.
     pub(crate) unmistakable: bool,
+    /// Only code fits in it: called by a language, or a query that is said to be in one that can change data.
+    pub(crate) language: bool,
 }
 
 /// Looks at every parameter.
@@ -86,35 +100,51 @@ impl Said {
 }
 
 fn free_form_code(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {
+    let head = words.last().map(|word| word.text.as_str()).unwrap_or_default();
+    let several = matches!(head, "commands" | "statements" | "queries" | "scripts");
+    let holds_text = |kind: &str| kind == "string" || kind == "array" && several;
     if parameter.bounded && !parameter.choices.is_empty()
-        || parameter.kind.is_some_and(|kind| kind != "string")
+        || !parameter.kind.is_none_or(holds_text)
     {
         return;
     }
-    let head = words.last().map(|word| word.text.as_str()).unwrap_or_default();
     let text = parameter.description.map(|text| split_text(text, WORDS_MAX)).unwrap_or_default();
     let mentions = |wanted: &str| text.iter().any(|word| listed(wanted, &word.text));
-    let by_language = matches!(head, "query" | "queries" | "statement" | "text") && mentions(LANGUAGES);
+    let is_query = matches!(head, "query" | "queries" | "statement" | "text");
+    let named = is_query && words.iter().any(is_query_language);
+    let by_language = named || is_query && mentions(LANGUAGES);
     // `code` and `expression` have many peaceful meanings; a qualifier in front of them is one.
     let qualified = words.len() > 1 && matches!(head, "code" | "expression" | "command" | "statement");
     let peaceful = mentions(PEACEFUL);
     let own = words
         .first()
         .is_some_and(|word| Nouns::code().has(&word.text) || listed(LANGUAGES, word.text.as_str()));
-    let by_name = Nouns::code().has(head) && (!qualified || own) && !peaceful;
+    let by_name = Nouns::code().has(head) && (listed(LANGUAGE_NAMES, head) || (!qualified || own) && !peaceful);
     if !(by_name || by_language) {
         return;
     }
     let says_run = mentions(RUN_WORDS);
     let unmistakable =
         by_language || !matches!(head, "code" | "expression" | "statement" | "command" | "program");
+    let language = named || listed(LANGUAGE_NAMES, head) || is_query && is_in_query_language(&text);
     let known = said.code.take();
     said.code = Some(Code {
         says_run: says_run || known.as_ref().is_some_and(|code| code.says_run),
-        unmistakable: unmistakable || known.is_some_and(|code| code.unmistakable),
+        unmistakable: unmistakable || known.as_ref().is_some_and(|code| code.unmistakable),
+        language: language || known.is_some_and(|code| code.language),
     });
     let says = format!("takes free-form {}", if by_language { "code in a named language" } else { "code" });
     said.signal(Signal::FreeFormCode, RuleId::S1, parameter.place.clone(), parameter.name, says);
+}
+
+/// `SQL query to run`, `a Cypher statement`: not `text to find in SQL functions`.
+fn is_in_query_language(text: &[Token]) -> bool {
+    let next = |at: usize| text.get(at + 1).is_none_or(|word| listed(QUERY_NOUNS, &word.text));
+    text.iter().enumerate().any(|(at, word)| is_query_language(word) && next(at))
+}
+
+fn is_query_language(word: &Token) -> bool {
+    word.text == GRAPH_LANGUAGE || listed(QUERY_LANGUAGES, &word.text)
 }
 
 /// Rule S2.

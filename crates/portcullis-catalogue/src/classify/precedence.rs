@@ -22,6 +22,11 @@ pub(crate) fn lead_wins(name: &Reading, lead: &Reading, tokens: &[Token]) -> boo
     if names_what_is_looked_at(name, lead) {
         return true;
     }
+    // `drop_doors`, `Lists the doors`: no description talks away what the name opens with, unless it uses the
+    // word for something that is looked at (`Lists open orders`).
+    if name.opens && name.class != Class::Read && lead.class == Class::Read {
+        return lead.object.iter().any(|word| is_form_of(word, name.base()));
+    }
     // The description opens with another verb of the same name: that one is the verb.
     let named = lead.is_firm() && tokens.iter().any(|word| word.text == lead.base());
     let closes = tokens.last().is_some_and(|word| word.text == lead.base());
@@ -30,9 +35,11 @@ pub(crate) fn lead_wins(name: &Reading, lead: &Reading, tokens: &[Token]) -> boo
         return true;
     }
     if name.is_firm() {
-        let soft = name.class == Class::Read && !listed(CORE, name.base());
+        let looks = name.class == Class::Read && worse;
+        let soft = !listed(CORE, name.base());
         let changes = name.rule == RuleId::N2 || lead.class != Class::Execute;
-        return soft && changes && lead.is_firm() && worse;
+        let placed = name.turned.is_some() && lead.sure;
+        return looks && (lead.states_an_act() || soft && (changes && lead.is_firm() || placed));
     }
     lead.is_firm() || worse && lead.verb.is_some()
 }
@@ -46,10 +53,13 @@ const ALSO_NOUNS: &str = "\
 fn names_what_is_looked_at(name: &Reading, lead: &Reading) -> bool {
     let opens = name.rule == RuleId::N1 && !name.object.is_empty();
     let looks = lead.class == Class::Read && lead.is_firm() && listed(CORE, lead.base());
-    let word = name.base();
-    let is_object =
-        |object: &String| object == word || object.strip_suffix('s').is_some_and(|one| one == word);
-    !opens && looks && listed(ALSO_NOUNS, word) && lead.object.iter().any(is_object)
+    let is_object = |object: &String| is_form_of(object, name.base());
+    !opens && looks && listed(ALSO_NOUNS, name.base()) && lead.object.iter().any(is_object)
+}
+
+/// The word itself, or its plural.
+fn is_form_of(word: &str, base: &str) -> bool {
+    word == base || word.strip_suffix('s').is_some_and(|one| one == base)
 }
 
 /// Verbs of looking that are nothing else.

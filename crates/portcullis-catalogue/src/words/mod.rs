@@ -9,7 +9,7 @@ mod nouns;
 mod split;
 
 pub(crate) use fold::{Form, fold};
-pub(crate) use foreign::foreign_verbs;
+pub(crate) use foreign::{foreign_verbs, says_manage};
 pub(crate) use lexicon::{Kind, Verb, verb};
 pub(crate) use nouns::Nouns;
 pub(crate) use split::{Token, listed, split_name, split_text};

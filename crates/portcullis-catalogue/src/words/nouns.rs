@@ -63,7 +63,7 @@ nouns! {
         shop store ecommerce customer credit debit lamport satoshi sats lightning erc20 nft gas mainnet \
         flight hotel room seat ticket restaurant hire rental";
     /// What is sent when something is sent to people.
-    message = "message email mail sms mms dm tweet notification fax letter whatsapp telegram \
+    message = "message email mail sms mms dm tweet retweet repost notification fax letter whatsapp telegram \
         announcement newsletter broadcast voicemail skeet toot";
     /// Where posted words leave for an audience.
     audience = "tweet twitter bluesky mastodon linkedin facebook instagram tiktok reddit farcaster \

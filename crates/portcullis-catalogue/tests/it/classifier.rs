@@ -66,6 +66,36 @@ fn descriptions_decide_where_names_do_not() {
 }
 
 #[test]
+fn no_text_talks_away_what_another_says_is_changed() {
+    check("drop_doors", "Lists the doors", Class::Destructive);
+    check("clear_doors", "Returns the doors", Class::Write);
+    check("open_orders", "Lists open orders of a customer", Class::Read);
+    check("list_doors", "Deletes the doors", Class::Destructive);
+    check("get_door", "Creates a door and returns it", Class::Write);
+    check("door_report", "Sends the report to the owner", Class::Execute);
+    check("make_prediction", "Place a prediction on a question", Class::Write);
+    check("make_prediction", "Returns what the model foresees", Class::Read);
+}
+
+#[test]
+fn circumstances_behind_a_preposition_are_no_verbs() {
+    check("phone_long_press_on_screen_at_place", "", Class::Write);
+    check("door_press_in_view", "", Class::Write);
+    check("lock_door_after_check", "", Class::Write);
+}
+
+#[test]
+fn a_name_that_says_nothing_takes_the_gravest_statement() {
+    check(
+        "control_door",
+        "Door toolkit for building, removing, or nudging doors.\n\nUse it when you need to:\n- drop a door into the hall",
+        Class::Destructive,
+    );
+    check("manage_doors", "Doors of the house. Lists them. Deletes them on demand", Class::Destructive);
+    check("puertas", "Gestiona las puertas: buscar, crear y eliminar", Class::Destructive);
+}
+
+#[test]
 fn nothing_known_is_never_read() {
     let found = classify(&ToolDefinition::named("frobnicator"), &Siblings::none());
     assert_eq!(found.class, Class::Write);
@@ -89,6 +119,16 @@ fn free_form_code_raises_and_a_plain_query_does_not() {
     assert_eq!(class(&with("explain_code", r#"{"code":{"type":"string"}}"#)), Class::Read);
     let country = r#"{"code":{"type":"string","description":"ISO country code"}}"#;
     assert_eq!(class(&with("get_country", country)), Class::Read);
+    assert_eq!(class(&with("get_doors", r#"{"sql":{"type":"string"}}"#)), Class::Execute);
+    assert_eq!(class(&with("list_doors", r#"{"sql_query":{"type":"string"}}"#)), Class::Execute);
+    let filtered = r#"{"sql":{"type":"string","description":"with a status filter"}}"#;
+    assert_eq!(class(&with("get_doors", filtered)), Class::Execute);
+    let graph = r#"{"query":{"type":"string","description":"The GraphQL query to send"}}"#;
+    assert_eq!(class(&with("fetch_doors", graph)), Class::Execute);
+    assert_eq!(class(&with("validate_sql", r#"{"sql":{"type":"string"}}"#)), Class::Read);
+    let found = r#"{"query":{"type":"string","description":"text to find in SQL functions"}}"#;
+    assert_eq!(class(&with("search_functions", found)), Class::Read);
+    assert_eq!(class(&with("door", r#"{"commands":{"type":"array"}}"#)), Class::Execute);
     check("read_query", "Execute a SELECT query on the SQLite database", Class::Execute);
     check("read_doors", "Execute a Cypher query that reads", Class::Execute);
     check("find", "Run a find query against a collection of doors", Class::Read);

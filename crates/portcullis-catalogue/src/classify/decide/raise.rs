@@ -5,17 +5,20 @@ use crate::Class;
 use crate::classify::description::front;
 use crate::classify::evidence::{Evidence, Place, Signal, quote};
 use crate::classify::money::{Surroundings, lead_moves_money, money_word};
+use crate::classify::parameters::{GRAPH_LANGUAGE, QUERY_LANGUAGES};
 use crate::classify::rules::RuleId;
 use crate::level::{graver, severity};
-use crate::words::{Nouns, listed, split_text};
+use crate::words::{Nouns, Token, listed, split_text};
 
 /// Verbs that run what they are given (S1).
 const RUNNING: &str = "\
     run execute exec eval evaluate invoke test call shell bash command script terminal ssh debug \
     query do perform process send batch start spawn trigger";
-/// Languages in which a query can change something.
-const QUERY_LANGUAGES: &str = "\
-    sql cypher gremlin mysql postgresql postgres sqlite";
+/// Verbs that look at the code they are given and do not run it (S1).
+const LOOKING_AT_TEXT: &str = "\
+    explain validate verify analyze lint format parse translate convert review check beautify prettify minify \
+    classify detect describe summarize estimate diff compare inspect tokenize highlight decode encode normalize \
+    transpile audit critique explore interpret learn understand render preview visualize plot draw";
 /// Verbs that, beside tools that run code, run code too (B1).
 const BESIDE_CODE: &str = "\
     run test install load evaluate debug";
@@ -61,7 +64,9 @@ impl Draft<'_> {
             .code
             .as_ref()
             .is_some_and(|code| code.says_run || (runs && (code.unmistakable || self.verb != "query")));
-        if takes_code && (!looks || self.says_run()) {
+        let given = looks && !listed(LOOKING_AT_TEXT, self.verb);
+        let asks = given && self.said.code.as_ref().is_some_and(|code| code.language);
+        if takes_code && (!looks || self.says_run()) || asks {
             self.class = Some(self.class.map_or(Class::Execute, |class| graver(class, Class::Execute)));
             self.bring_forward(RuleId::S1);
             return;
@@ -101,13 +106,14 @@ impl Draft<'_> {
 
     /// The name or the server's name says the language.
     fn names_query_language(&self) -> bool {
-        self.tokens.iter().any(|word| listed(QUERY_LANGUAGES, word.text.as_str()))
-            || self.siblings.server_speaks(QUERY_LANGUAGES)
+        let says = |word: &Token| word.text == GRAPH_LANGUAGE || listed(QUERY_LANGUAGES, &word.text);
+        self.tokens.iter().any(says) || self.siblings.server_speaks(QUERY_LANGUAGES)
     }
 
     fn speaks_query_language(&self) -> bool {
         let words = split_text(front(self.text(), LEAD_BYTES), LEAD_WORDS);
-        self.names_query_language() || words.iter().any(|word| listed(QUERY_LANGUAGES, word.text.as_str()))
+        let says = |word: &Token| word.text == "select" || listed(QUERY_LANGUAGES, &word.text);
+        self.names_query_language() || words.iter().any(says)
     }
 
     /// A query whose language, named in the name or in the first lines, can change something.
