@@ -2,7 +2,7 @@
 
 use super::rules::RuleId;
 use crate::Class;
-use crate::words::{Kind, Token, Verb, listed};
+use crate::words::{Kind, Token, Verb, WordList, words};
 
 /// Words that are nouns elsewhere and plain verbs at the front of a name.
 const OPENING: &[&str] = &[
@@ -11,7 +11,7 @@ const OPENING: &[&str] = &[
 ];
 
 /// Verbs with which a look is told as often as an act: `Download the logs`, `Run a query`.
-const FETCHING: &str = "download export run execute exec invoke compile";
+static FETCHING: WordList = words!("download export run execute exec invoke compile");
 
 /// The reading of a name or of a description.
 #[derive(Clone, Debug)]
@@ -73,7 +73,7 @@ impl Reading {
     /// A sentence that opens with a verb of change and nothing else: `Deletes the doors`.
     pub(crate) fn states_an_act(&self) -> bool {
         let strict = self.verb.is_some_and(|verb| verb.kind == Kind::Strict);
-        let fetches = listed(FETCHING, self.base());
+        let fetches = FETCHING.has(self.base());
         self.sure && strict && !fetches && self.class != Class::Read && !self.object.is_empty()
     }
 

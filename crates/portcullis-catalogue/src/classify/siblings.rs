@@ -5,7 +5,7 @@
 use super::name::read_name;
 use crate::Class;
 use crate::definition::ToolDefinition;
-use crate::words::{Kind, Nouns, Token, listed, split_name, verb};
+use crate::words::{Kind, Nouns, Token, WordList, split_name, verb};
 
 /// Tools that are looked at to learn what the server is for.
 pub const SIBLINGS_MAX: usize = 2000;
@@ -92,8 +92,8 @@ impl Siblings {
     }
 
     /// Whether a word of the server's name is one of these.
-    pub(crate) fn server_speaks(&self, words: &str) -> bool {
-        self.server_words.iter().any(|word| listed(words, word))
+    pub(crate) fn server_speaks(&self, words: &WordList) -> bool {
+        self.server_words.iter().any(|word| words.has(word))
     }
 
     /// Another tool of the server that runs code.

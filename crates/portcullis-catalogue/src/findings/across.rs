@@ -86,8 +86,11 @@ fn same_names(servers: &[Listed<'_>], found: &mut Vec<AcrossFinding>) {
 
 fn name_finding(one: (&str, &str), other: (&str, &str)) -> AcrossFinding {
     let same = one.1 == other.1;
-    let (kind, level) =
-        if same { (FindingKind::NameCollision, Level::Low) } else { (FindingKind::LookAlikeTool, Level::High) };
+    let (kind, level) = if same {
+        (FindingKind::NameCollision, Level::Low)
+    } else {
+        (FindingKind::LookAlikeTool, Level::High)
+    };
     let says = format!(
         "`{}` of `{}` and `{}` of `{}` {}",
         inert_short(one.1, 60),
@@ -137,6 +140,27 @@ pub fn looks_like(one: &str, other: &str) -> bool {
         && strsim::osa_distance(&a, &b) == 1
         && !differ_by_digit(one, other);
     a == b || close
+}
+
+/// What to say of a package, `npm:name` or `pypi:name`, whose name is easily mistaken for one that is known.
+pub fn squats<'a>(package: &str, known: impl Iterator<Item = &'a str>) -> Option<Finding> {
+    let (registry, name) = package.split_once(':')?;
+    let mut twin = None;
+    for (known_registry, known_name) in known.filter_map(|known| known.split_once(':')) {
+        if registry == known_registry && name == known_name {
+            return None;
+        }
+        if registry == known_registry && looks_like(name, known_name) {
+            twin = twin.or(Some(known_name));
+        }
+    }
+    let says = format!(
+        "the package `{}` is easily mistaken for `{}`, which the catalogue knows",
+        inert_short(name, 80),
+        inert_short(twin?, 80)
+    );
+    let spot = Spot { place: Pointer::root().key("name"), start: 0, end: 0 };
+    Some(Finding { kind: FindingKind::LookAlikeServer, level: Level::High, spot, says })
 }
 
 /// `server1` and `server2` are a series, not a trap.
@@ -249,6 +273,38 @@ mod tests {
         assert!(looks_like("send_email", "sendEmail"));
         assert!(!looks_like("server-one1", "server-one2"));
         assert!(!looks_like("github", "gitlab"));
+    }
+
+    #[test]
+    fn a_package_that_is_one_letter_off_a_known_one_is_found() {
+        let known = ["npm:@doors/door-server", "pypi:mcp-server-door", "npm:@doors/door-servers"];
+        let squats = |package: &str| squats(package, known.into_iter()).map(|finding| finding.kind);
+        assert_eq!(squats("pypi:mcp-server-dor"), Some(FindingKind::LookAlikeServer));
+        assert_eq!(squats("npm:doors-door-server"), Some(FindingKind::LookAlikeServer));
+        assert_eq!(squats("npm:mcp-server-dor"), None, "another registry");
+        assert_eq!(squats("npm:@doors/door-servers"), None, "a known one is itself");
+        assert_eq!(squats("npm:windows"), None);
+    }
+
+    #[test]
+    fn a_finding_is_about_the_one_to_look_at() {
+        let mail = [ToolDefinition::named("send_email")];
+        let other = [ToolDefinition::named("sendEmail").described("Calls send_email")];
+        let found =
+            across(&[Listed { server: "mail", tools: &mail }, Listed { server: "other", tools: &other }]);
+        let about = |server: &str| -> Vec<_> {
+            found
+                .iter()
+                .filter_map(|found| found.about(server))
+                .map(|(tool, found)| (tool, found.kind))
+                .collect()
+        };
+        assert_eq!(about("mail"), [(Some("send_email"), FindingKind::LookAlikeTool)]);
+        assert_eq!(
+            about("other"),
+            [(Some("sendEmail"), FindingKind::LookAlikeTool), (Some("sendEmail"), FindingKind::OtherTools)]
+        );
+        assert!(about("third").is_empty());
     }
 
     #[test]

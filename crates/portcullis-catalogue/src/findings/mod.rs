@@ -9,7 +9,7 @@ mod unicode;
 
 use portcullis_json::Pointer;
 
-pub use across::{AcrossFinding, Listed, SERVERS_MAX, across, looks_like, skeleton};
+pub use across::{AcrossFinding, Listed, SERVERS_MAX, across, looks_like, skeleton, squats};
 
 use crate::Level;
 use crate::classify::{Classification, short_place};
@@ -101,7 +101,9 @@ impl FindingKind {
             FindingKind::OddName => "the name can be mistaken for another",
             FindingKind::Instructions => "the text gives orders to the model instead of describing the tool",
             FindingKind::OtherTools => "the text speaks of tools that belong to other servers",
-            FindingKind::NameCollision => "another server has a tool of the same name, and an agent may call either",
+            FindingKind::NameCollision => {
+                "another server has a tool of the same name, and an agent may call either"
+            }
             FindingKind::LookAlikeTool => "another server has a tool that is easily mistaken for this one",
             FindingKind::LookAlikeServer => "the name of the server is easily mistaken for another's",
             FindingKind::SecretPlace => "the text names a place where secrets are kept",

@@ -74,8 +74,19 @@ const SPACED: &[(Class, &str)] = &[
 ];
 
 /// Words by which something is managed, which says nothing of the effect.
-const MANAGING: &[&str] =
-    &["管理", "관리", "gestiona", "gerencia", "gérer", "gère", "gestisci", "verwalt", "hantera", "управл", "yönet"];
+const MANAGING: &[&str] = &[
+    "管理",
+    "관리",
+    "gestiona",
+    "gerencia",
+    "gérer",
+    "gère",
+    "gestisci",
+    "verwalt",
+    "hantera",
+    "управл",
+    "yönet",
+];
 
 /// Whether the text says that something is managed, in another language than English.
 pub(crate) fn says_manage(text: &str) -> bool {

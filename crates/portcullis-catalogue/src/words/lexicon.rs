@@ -6,6 +6,8 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use foldhash::fast::FixedState;
+
 use crate::Class;
 
 /// Whether a word is surely a verb.
@@ -50,10 +52,10 @@ const READ_STRICT: &str = "\
     extract extrapolate fetch find gather geocode geolocate get highlight identify indicate \
     infer inform inspect interpolate interpret introspect investigate learn lint listen locate \
     lookup ls minify multiply normalize nslookup obtain paginate paraphrase parse peek ping \
-    poll predict prettify proofread pwd quantify rate read recall recognize recommend rephrase \
+    poll predict prettify proofread pwd quantify read recall recognize recommend rephrase \
     rerank resemble retrieve return reveal see simplify solve spellcheck suggest summarize \
-    tabulate tally tell tokenize traceroute transcribe translate transpile transpose \
-    troubleshoot understand unshorten validate verify visualize whoami";
+    tabulate tally tokenize traceroute transcribe translate transpile transpose troubleshoot \
+    understand unshorten validate verify visualize whoami";
 const READ_EITHER: &str = "\
     answer ask audit average benchmark capture cat challenge chart chat check choose consult \
     convert count crawl debate define diff dig display divide dump echo expand filter forecast \
@@ -61,7 +63,7 @@ const READ_EITHER: &str = "\
     look lower map match measure monitor observe outline pick plan plot preview probe profile \
     query quote rank reader reason reflect render research reverse review roll round sample \
     score scrape screen screenshot search show simulate sleep snapshot sort status stream \
-    subtract sum survey tail think trace track tree triage upper view wait watchlist";
+    subtract sum survey tail tell think trace track tree triage upper view wait watchlist";
 const WRITE_STRICT: &str = "\
     accept acknowledge activate add adjust allocate allow allowlist amend annotate anonymize \
     append apply approve archive assign associate attach authenticate authorize autofix award \
@@ -72,24 +74,24 @@ const WRITE_STRICT: &str = "\
     dismiss dispute downgrade download downvote drag duplicate edit elevate enable endorse \
     enrich enroll entitle escalate expire export favorite favourite fill finalize finish fix \
     follow fulfill grant hide hover ignore implement import increment ingest initialize inpaint \
-    insert isolate login logout maintain mark memorize merge migrate mkdir moderate modify \
-    mount move mute mv nominate nudge offboard onboard optimize outpaint override overwrite \
-    patch persist postpone prepend prioritize promote propose protect provision put quarantine \
-    react reactivate reallocate reassign rebalance rebase recolor recover redact redo refactor \
-    register reindex reject relocate remember rename reopen reorder repair replace reprioritize \
-    reschedule resize resolve restore revert revise rewrite rollback sanitize save scaffold set \
-    settle sharpen ship snooze submit subscribe suspend swipe switch sync synchronize taint tap \
-    toggle transition trash tweak unarchive unassign unassociate unban unbind unblock undelete \
-    undo unenroll unfavorite unfavourite unfollow unlabel unlink unlock unmark unmount unmute \
-    unpin unprotect unpublish unregister unresolve unseal unstar unsubscribe untag update \
-    upgrade upload upsert upvote whitelist write";
+    insert isolate login logout maintain manipulate mark memorize merge migrate mkdir moderate \
+    modify mount move mutate mute mv nominate nudge offboard onboard optimize outpaint override \
+    overwrite patch persist postpone prepend prioritize promote propose protect provision put \
+    quarantine react reactivate reallocate reassign rebalance rebase recolor recover redact \
+    redo refactor register reindex reject relocate remember rename reopen reorder repair \
+    replace reprioritize reschedule resize resolve restore revert revise rewrite rollback \
+    sanitize save scaffold set settle sharpen ship snooze submit subscribe suspend swipe switch \
+    sync synchronize taint tamper tap toggle transition trash tweak unarchive unassign \
+    unassociate unban unbind unblock undelete undo unenroll unfavorite unfavourite unfollow \
+    unlabel unlink unlock unmark unmount unmute unpin unprotect unpublish unregister unresolve \
+    unseal unstar unsubscribe untag update upgrade upload upsert upvote whitelist write";
 const WRITE_EITHER: &str = "\
     acquire align arrange backup block book borrow branch bridge cache checkout checkpoint \
     clean cleanup clear combine comment commit compact compose customise cut deposit design dim \
     distribute draft draw emulate encrypt end enhance ensure exchange extend extrude flag flip \
     focus fork generate group improve index init issue join label leave lend lifecycle like \
     link load lock log make mask maximize minimize mint model note open order overlay pack \
-    paint paste personalize pin place populate post prepare press produce pull push record \
+    paint paste personalize pin place populate post prepare press produce pull push rate record \
     refine refresh release report request reserve reset rotate schedule scroll seed select \
     setup share shift sketch skip slice split stage stake star stash store supply swap \
     synthesize tag touch trade transfer transform trim turn type unpack unstake upscale vacuum \
@@ -119,8 +121,11 @@ const FINANCIAL_STRICT: &str = "\
 const FINANCIAL_EITHER: &str = "\
     bet bid charge invest payout remit tip";
 
-static BY_BASE: LazyLock<HashMap<&'static str, Verb>> = LazyLock::new(|| {
-    let mut verbs = HashMap::new();
+/// Verbs by base form; nothing that comes from outside gets in, so a fast hash is safe.
+type Verbs = HashMap<&'static str, Verb, FixedState>;
+
+static BY_BASE: LazyLock<Verbs> = LazyLock::new(|| {
+    let mut verbs = Verbs::default();
     for (class, kind, words) in GROUPS {
         for base in words.split_whitespace() {
             verbs.entry(base).or_insert(Verb { base, class: *class, kind: *kind });
@@ -139,7 +144,7 @@ static BY_BASE: LazyLock<HashMap<&'static str, Verb>> = LazyLock::new(|| {
 const PREFIXED_BYTES_MIN: usize = 4;
 
 /// `rebuild` does what `build` does once more; `ungroup` takes it back.
-fn prefixed(prefix: &str, base: &str, class: Class, verbs: &mut HashMap<&'static str, Verb>) {
+fn prefixed(prefix: &str, base: &str, class: Class, verbs: &mut Verbs) {
     let word = format!("{prefix}{base}");
     if !verbs.contains_key(word.as_str()) {
         // Leaked once per process: the lexicon lives as long as it.
@@ -151,6 +156,11 @@ fn prefixed(prefix: &str, base: &str, class: Class, verbs: &mut HashMap<&'static
 /// The verb with this base form.
 pub(crate) fn verb(base: &str) -> Option<&'static Verb> {
     BY_BASE.get(base)
+}
+
+/// Every verb.
+pub(crate) fn verbs() -> impl Iterator<Item = &'static Verb> {
+    BY_BASE.values()
 }
 
 #[cfg(test)]

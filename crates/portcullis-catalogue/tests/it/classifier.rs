@@ -78,6 +78,24 @@ fn no_text_talks_away_what_another_says_is_changed() {
 }
 
 #[test]
+fn what_is_done_beside_the_look_counts() {
+    check("next_door", "Get the next door and delete keys that are old", Class::Destructive);
+    check("list_doors", "List comments and updates of a door", Class::Read);
+    check("door_help", "Explains how to open and delete doors", Class::Read);
+    check("doors", "Collect all doors into a single file", Class::Write);
+    check("extract_door", "Extract a door to a file", Class::Write);
+    check("get_door", "Get the path to a file", Class::Read);
+    check("door_signer", "Digitally signs a door. Reads from and writes to the hall", Class::Execute);
+    check("poll_door_and_fix", "Fetch the door and automatically repair it", Class::Write);
+    check("inspect", "Utility for reading or mutating doors", Class::Write);
+    check("press_key", "simulates pressing a key", Class::Write);
+    check("rate_door", "Rate a door of the house", Class::Write);
+    check("exchange_rate", "", Class::Read);
+    check("build_door_id_hall", "Builds a hall for a door", Class::Execute);
+    check("banner", "Display a banner notification", Class::Write);
+}
+
+#[test]
 fn circumstances_behind_a_preposition_are_no_verbs() {
     check("phone_long_press_on_screen_at_place", "", Class::Write);
     check("door_press_in_view", "", Class::Write);

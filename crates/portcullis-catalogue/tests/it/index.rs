@@ -72,9 +72,15 @@ fn every_kind_of_change_is_in_the_history() {
         assert!(history.contains(&(expected.0.to_owned(), expected.1)), "{expected:?} in {history:?}");
     }
     assert_eq!(history.len(), 5, "a rename is one step, not a removal too: {history:?}");
-    assert_eq!(index.tool("doors", "erase_door").unwrap().map(|tool| (tool.first_seen, tool.last_changed)), Some((10, 20)));
+    assert_eq!(
+        index.tool("doors", "erase_door").unwrap().map(|tool| (tool.first_seen, tool.last_changed)),
+        Some((10, 20))
+    );
     assert_eq!(index.tool("doors", "delete_door").unwrap(), None);
-    assert_eq!(found(&index, Search { text: Some("erase_door".into()), ..Search::default() }), ["erase_door"]);
+    assert_eq!(
+        found(&index, Search { text: Some("erase_door".into()), ..Search::default() }),
+        ["erase_door"]
+    );
     assert_eq!(found(&index, Search { text: Some("wooden".into()), ..Search::default() }), ["get_door"]);
 }
 
