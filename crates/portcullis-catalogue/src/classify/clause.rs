@@ -7,7 +7,7 @@ use super::reading::Reading;
 use super::rules::RuleId;
 use crate::Class;
 use crate::level::severity;
-use crate::words::{Form, Kind, Nouns, Token, Verb, WordList, fold, split_text, words};
+use crate::words::{Form, Kind, Nouns, Token, Verb, WordList, fold, phrasal, split_text, words};
 
 /// Words of one sentence that are looked at.
 const WORDS_MAX: usize = 48;
@@ -115,8 +115,13 @@ impl<'a> Clause<'a> {
 
     /// The verb behind the word at `at`.
     fn fold(&self, at: usize) -> Option<(&'static Verb, Form)> {
-        let verbs = self.verbs.get_or_init(|| self.words.iter().map(|word| fold(&word.text)).collect());
+        let verbs = self.verbs.get_or_init(|| (0..self.words.len()).map(|at| self.verb_at(at)).collect());
         verbs.get(at).copied().flatten()
+    }
+
+    fn verb_at(&self, at: usize) -> Option<(&'static Verb, Form)> {
+        let (verb, form) = fold(self.word(at))?;
+        Some((phrasal(verb.base, self.word(at + 1)).unwrap_or(verb), form))
     }
 
     fn word(&self, at: usize) -> &str {
@@ -151,14 +156,15 @@ impl<'a> Clause<'a> {
         Some(reading)
     }
 
-    /// `Do not use this tool for …` and `Call this tool first` say nothing of what it does, and behind the first
+    /// `Do not use this tool for …`, `Call this tool first` and `Start here` say nothing of what it does, and behind the first
     /// sentence `Accepts a string` speaks of arguments.
     fn is_advice(&self, at: usize) -> bool {
         let (word, next) = (self.word(at), self.word(at + 1));
         let denies = matches!(word, "do" | "does") && matches!(next, "not" | "nothing");
         let about_itself = next == "this" && ITSELF.has(self.word(at + 2));
+        let guides = next == "here" || matches!(word, "start" | "begin") && matches!(next, "with" | "by");
         let is_later = self.words.first().is_some_and(|first| first.start > 0);
-        denies || about_itself || word == "accepts" && is_later
+        denies || about_itself || guides || word == "accepts" && is_later
     }
 
     /// `Name: …` and `Search API` are headings, not verbs.

@@ -5,7 +5,7 @@ use super::reading::Reading;
 use super::rules::RuleId;
 use crate::Class;
 use crate::level::{graver, severity};
-use crate::words::{Form, Kind, Nouns, Token, Verb, WordList, fold, verb, words};
+use crate::words::{Form, Kind, Nouns, Token, Verb, WordList, fold, phrasal, verb, words};
 
 /// Verbs that close a noun-first name even if its first word is a verb (`send_that_email_analyze`).
 static CLOSING: WordList = words!(
@@ -91,14 +91,26 @@ fn candidates(tokens: &[Token]) -> Vec<Word<'_>> {
     for at in 1..words.len() {
         let first = words.get(at - 1).map(|word| word.token.text.as_str()).unwrap_or_default();
         let second = words.get(at).map(|word| word.token.text.as_str()).unwrap_or_default();
+        if let Some(found) = phrasal(first, second) {
+            join(&mut words, at - 1, Some(found));
+            continue;
+        }
         let second = second.strip_suffix('s').unwrap_or(second);
         if COMPOUNDS.contains(&(first, second)) {
-            for word in words.iter_mut().skip(at - 1).take(2) {
-                word.verb = None;
-            }
+            join(&mut words, at - 1, None);
         }
     }
     words
+}
+
+/// Two words are one: this verb, or none.
+fn join(words: &mut [Word<'_>], at: usize, verb: Option<&'static Verb>) {
+    for word in words.iter_mut().skip(at).take(2) {
+        word.verb = None;
+    }
+    if let Some(first) = words.get_mut(at) {
+        first.verb = verb;
+    }
 }
 
 /// `create_or_update`: the graver of both.

@@ -65,6 +65,13 @@ const TURNS: &[Turn] = &[
         says: "asks a model and returns its answer",
     },
     Turn {
+        verbs: "answer",
+        nouns: |word| matches!(word, "call" | "calls" | "phone"),
+        reach: Reach::Head,
+        class: Class::Execute,
+        says: "talks to somebody",
+    },
+    Turn {
         verbs: "send submit",
         nouns: |word| matches!(word, "prompt" | "prompts" | "question" | "questions"),
         reach: Reach::Head,

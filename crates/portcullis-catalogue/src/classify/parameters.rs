@@ -122,7 +122,8 @@ fn free_form_code(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {
     let mentions = |wanted: &WordList| text.iter().any(|word| wanted.has(&word.text));
     let is_query = matches!(head, "query" | "queries" | "statement" | "text");
     let named = is_query && words.iter().any(is_query_language);
-    let by_language = named || is_query && mentions(&LANGUAGES);
+    let queried = is_query && is_in_query_language(&text);
+    let by_language = named || queried || is_query && mentions(&LANGUAGES);
     // `code` and `expression` have many peaceful meanings; a qualifier in front of them is one.
     let qualified = words.len() > 1 && matches!(head, "code" | "expression" | "command" | "statement");
     let peaceful = mentions(&PEACEFUL);
@@ -134,7 +135,7 @@ fn free_form_code(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {
     let says_run = mentions(&RUN_WORDS);
     let unmistakable =
         by_language || !matches!(head, "code" | "expression" | "statement" | "command" | "program");
-    let language = named || LANGUAGE_NAMES.has(head) || is_query && is_in_query_language(&text);
+    let language = named || queried || LANGUAGE_NAMES.has(head);
     let known = said.code.take();
     said.code = Some(Code {
         says_run: says_run || known.as_ref().is_some_and(|code| code.says_run),

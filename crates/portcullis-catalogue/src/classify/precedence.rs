@@ -17,7 +17,7 @@ pub(crate) fn lead_wins(name: &Reading, lead: &Reading, tokens: &[Token]) -> boo
         return lead.verb.is_some() || worse;
     }
     if name.base() == lead.base() {
-        return !name.is_firm() && lead.turned.is_some();
+        return lead.turned.is_some() && (!name.is_firm() || name.class == Class::Read && worse);
     }
     if names_what_is_looked_at(name, lead) {
         return true;

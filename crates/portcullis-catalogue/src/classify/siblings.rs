@@ -82,10 +82,12 @@ impl Siblings {
     pub(crate) fn skip(&self, tokens: &[Token]) -> usize {
         let own = |word: &&Token| {
             let text = word.text.as_str();
-            let strict = verb(text).is_some_and(|verb| verb.kind == Kind::Strict);
-            !strict
-                && (self.prefix.as_deref() == Some(text)
-                    || self.server_words.iter().any(|known| known == text))
+            let found = verb(text);
+            let strict = found.is_some_and(|verb| verb.kind == Kind::Strict);
+            // A word of the server's name that is a verb of change may be meant as one here: `clear_history`.
+            let acts = found.is_some_and(|verb| verb.class != Class::Read);
+            let is_servers = || self.server_words.iter().any(|known| known == text);
+            !strict && (self.prefix.as_deref() == Some(text) || !acts && is_servers())
         };
         let count = tokens.iter().take(PREFIX_WORDS_MAX).take_while(own).count();
         if count < tokens.len() { count } else { 0 }
@@ -131,6 +133,14 @@ mod tests {
         assert_eq!(siblings.skip(&split_name("shell_list")), 1);
         let lists = Siblings::of_names("box", ["list_a", "list_b", "list_c"].into_iter());
         assert_eq!(lists.skip(&split_name("list_a")), 0);
+    }
+
+    #[test]
+    fn a_verb_of_change_in_the_servers_name_is_no_prefix() {
+        let siblings = Siblings::of_names("clear", ["clear_history", "get_history"].into_iter());
+        assert_eq!(siblings.skip(&split_name("clear_history")), 0);
+        let doors = Siblings::of_names("door", ["door_list", "get_key"].into_iter());
+        assert_eq!(doors.skip(&split_name("door_list")), 1);
     }
 
     #[test]

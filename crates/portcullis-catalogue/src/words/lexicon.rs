@@ -8,6 +8,7 @@ use std::sync::LazyLock;
 
 use foldhash::fast::FixedState;
 
+use super::list::{WordList, words};
 use crate::Class;
 
 /// Whether a word is surely a verb.
@@ -67,24 +68,25 @@ const READ_EITHER: &str = "\
 const WRITE_STRICT: &str = "\
     accept acknowledge activate add adjust allocate allow allowlist amend annotate anonymize \
     append apply approve archive assign associate attach authenticate authorize autofix award \
-    ban bind blacklist blocklist blur bookmark bootstrap brighten cancel change checkin chmod \
-    chown claim click clone close colorize compile complete compress configure confirm connect \
-    copy cordon correct cp create crop customize darken deactivate declare decline decrement \
-    delegate demote denoise deny denylist deregister detach disable disassociate disconnect \
-    dismiss dispute downgrade download downvote drag duplicate edit elevate enable endorse \
-    enrich enroll entitle escalate expire export favorite favourite fill finalize finish fix \
-    follow fulfill grant hide hover ignore implement import increment ingest initialize inpaint \
-    insert isolate login logout maintain manipulate mark memorize merge migrate mkdir moderate \
-    modify mount move mutate mute mv nominate nudge offboard onboard optimize outpaint override \
-    overwrite patch persist postpone prepend prioritize promote propose protect provision put \
-    quarantine react reactivate reallocate reassign rebalance rebase recolor recover redact \
-    redo refactor register reindex reject relocate remember rename reopen reorder repair \
-    replace reprioritize reschedule resize resolve restore revert revise rewrite rollback \
-    sanitize save scaffold set settle sharpen ship snooze submit subscribe suspend swipe switch \
-    sync synchronize taint tamper tap toggle transition trash tweak unarchive unassign \
-    unassociate unban unbind unblock undelete undo unenroll unfavorite unfavourite unfollow \
-    unlabel unlink unlock unmark unmount unmute unpin unprotect unpublish unregister unresolve \
-    unseal unstar unsubscribe untag update upgrade upload upsert upvote whitelist write";
+    ban bind blacklist blocklist blur bookmark bootstrap brighten cancel change checkin \
+    cherrypick chmod chown claim click clockin clockout clone close colorize compile complete \
+    compress configure confirm connect copy cordon correct cp create crop customize darken \
+    deactivate declare decline decrement delegate demote denoise deny denylist deregister \
+    detach disable disassociate disconnect dismiss dispute downgrade download downvote drag \
+    duplicate edit elevate enable endorse enrich enroll entitle escalate expire export favorite \
+    favourite fill finalize finish fix follow fulfill grant hide hover ignore implement import \
+    increment ingest initialize inpaint insert isolate login logout maintain manipulate mark \
+    memorize merge migrate mkdir moderate modify mount move mutate mute mv nominate nudge \
+    offboard onboard optimize optin optout outpaint override overwrite patch persist phaseout \
+    pickup postpone prepend prioritize promote propose protect provision put quarantine react \
+    reactivate reallocate reassign rebalance rebase recolor recover redact redo refactor \
+    register reindex reject relocate remember rename reopen reorder repair replace reprioritize \
+    reschedule resize resolve restore revert revise rewrite rollback sanitize save scaffold set \
+    settle sharpen ship signin signout signup snooze submit subscribe suspend swipe switch sync \
+    synchronize taint tamper tap toggle transition trash tweak unarchive unassign unassociate \
+    unban unbind unblock undelete undo unenroll unfavorite unfavourite unfollow unlabel unlink \
+    unlock unmark unmount unmute unpin unprotect unpublish unregister unresolve unseal unstar \
+    unsubscribe untag update upgrade upload upsert upvote whitelist write";
 const WRITE_EITHER: &str = "\
     acquire align arrange backup block book borrow branch bridge cache checkout checkpoint \
     clean cleanup clear combine comment commit compact compose customise cut deposit design dim \
@@ -99,12 +101,13 @@ const WRITE_EITHER: &str = "\
 const WRITE_VAGUE: &str = "\
     administer conduct control do handle manage operate perform process work";
 const EXECUTE_STRICT: &str = "\
-    abort actuate announce automate autoscale begin boot broadcast bruteforce crash crosspost \
-    deallocate detonate dial disarm dispatch drain enqueue evacuate eval exec execute failover \
-    fuzz goto hack hangup hibernate ignite impersonate initiate inject install interrupt invite \
-    invoke launch navigate notify orchestrate pause phish poweroff poweron publish reboot \
-    redeploy replay reply rerun respond restart retry run send shutdown sideload spawn speak \
-    spoof start stop summon teleport telnet trigger undeploy unsuspend wake";
+    abort actuate announce automate autoscale begin boot bringup broadcast bruteforce crash \
+    crosspost deallocate detonate dial disarm dispatch drain enqueue evacuate eval exec execute \
+    failover fuzz goto hack handover hangup hibernate ignite impersonate initiate inject \
+    install interrupt invite invoke launch navigate notify orchestrate pause phish poweroff \
+    poweron publish reboot redeploy replay reply rerun respond restart retry run send shutdown \
+    sideload spawn speak spindown spinup spoof start stop summon teleport telnet trigger \
+    undeploy unsuspend wake";
 const EXECUTE_EITHER: &str = "\
     alert arm attack bash build call command continue curl debug deploy dm email experiment \
     exploit fax flash forward handoff mail message play print proxy resume retweet scale scan \
@@ -112,12 +115,12 @@ const EXECUTE_EITHER: &str = "\
 const DESTRUCTIVE_STRICT: &str = "\
     annihilate bulkdelete decommission del delete deprovision destroy discard dispose eradicate \
     erase evict expunge forget kill nuke nullify obliterate purge raze remove revoke rm rmdir \
-    shred teardown terminate truncate uninstall vaporize wipe";
+    shred takedown teardown terminate truncate uninstall vaporize wipe";
 const DESTRUCTIVE_EITHER: &str = "\
     burn drop empty flush prune void";
 const FINANCIAL_STRICT: &str = "\
-    buy cashout disburse donate liquidate overpay pay prepay purchase redeem refund reimburse \
-    repay sell topup wager withdraw";
+    buy cashout disburse donate liquidate overpay pay payoff prepay purchase redeem refund \
+    reimburse repay sell topup wager withdraw writeoff";
 const FINANCIAL_EITHER: &str = "\
     bet bid charge invest payout remit tip";
 
@@ -156,6 +159,14 @@ fn prefixed(prefix: &str, base: &str, class: Class, verbs: &mut Verbs) {
 /// The verb with this base form.
 pub(crate) fn verb(base: &str) -> Option<&'static Verb> {
     BY_BASE.get(base)
+}
+
+/// Second words of verbs that are written as two (`roll back`, `check in`, `cherry pick`).
+static PARTICLES: WordList = words!("in out up down off on back over pick");
+
+/// The verb that a word makes with the one behind it: `roll back` is `rollback`, which is another verb than `roll`.
+pub(crate) fn phrasal(first: &str, second: &str) -> Option<&'static Verb> {
+    PARTICLES.has(second).then(|| verb(&format!("{first}{second}"))).flatten()
 }
 
 /// Every verb.

@@ -87,12 +87,24 @@ fn what_is_done_beside_the_look_counts() {
     check("get_door", "Get the path to a file", Class::Read);
     check("door_signer", "Digitally signs a door. Reads from and writes to the hall", Class::Execute);
     check("poll_door_and_fix", "Fetch the door and automatically repair it", Class::Write);
+    check("ping_door", "Whether the door answers. Start here when something fails.", Class::Read);
     check("inspect", "Utility for reading or mutating doors", Class::Write);
     check("press_key", "simulates pressing a key", Class::Write);
     check("rate_door", "Rate a door of the house", Class::Write);
     check("exchange_rate", "", Class::Read);
     check("build_door_id_hall", "Builds a hall for a door", Class::Execute);
     check("banner", "Display a banner notification", Class::Write);
+}
+
+#[test]
+fn verbs_of_two_words_are_read_as_one() {
+    check("roll_back_release", "", Class::Write);
+    check("release_roll", "Rolls back a release", Class::Write);
+    check("check_in_guest", "", Class::Write);
+    check("git_cherry_pick", "", Class::Write);
+    check("look_up_door", "", Class::Read);
+    check("tear_down_hall", "", Class::Destructive);
+    check("answer_call", "", Class::Execute);
 }
 
 #[test]
@@ -148,6 +160,7 @@ fn free_form_code_raises_and_a_plain_query_does_not() {
     assert_eq!(class(&with("search_functions", found)), Class::Read);
     assert_eq!(class(&with("door", r#"{"commands":{"type":"array"}}"#)), Class::Execute);
     check("read_query", "Execute a SELECT query on the SQLite database", Class::Execute);
+    check("mysql", "MySQL query tool", Class::Execute);
     check("read_doors", "Execute a Cypher query that reads", Class::Execute);
     check("find", "Run a find query against a collection of doors", Class::Read);
 }

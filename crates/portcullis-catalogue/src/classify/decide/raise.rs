@@ -126,12 +126,15 @@ impl Draft<'_> {
 
     /// A query whose language, named in the name or in the first lines, can change something.
     fn raise_by_query_language(&mut self) {
-        if !matches!(self.verb, "query" | "execute" | "run" | "exec") {
+        let lead = front(self.text(), LEAD_BYTES);
+        let words = split_text(lead, LEAD_WORDS);
+        // `MySQL query tool`: no verb, and yet a query.
+        let is_query = |word: &Token| matches!(word.text.as_str(), "query" | "queries");
+        let told = self.verb.is_empty() && self.class == Some(Class::Read) && words.iter().any(is_query);
+        if !told && !matches!(self.verb, "query" | "execute" | "run" | "exec") {
             return;
         }
         let named = self.names_query_language();
-        let lead = front(self.text(), LEAD_BYTES);
-        let words = split_text(lead, LEAD_WORDS);
         let described = words.iter().find(|word| QUERY_LANGUAGES.has(&word.text));
         let (place, start, end) = match described {
             Some(word) => (Place::Description, word.start, word.end),
