@@ -5,14 +5,14 @@ use std::sync::Arc;
 use http::header::{AUTHORIZATION, HOST, ORIGIN};
 use http::{HeaderMap, Uri};
 use jiff::Timestamp;
-use portcullis_state::grants::ActiveGrant;
+use portcullis_state::grants::{ActiveGrant, TokenHash};
 
 use crate::gateway::{Gateway, Live};
 use crate::server::Server;
 use crate::sessions::Session;
 use crate::settings::Settings;
 use crate::snapshot::ActivePolicy;
-use crate::stop::{ClientFault, Stop};
+use crate::stop::{ClientFault, GatewayFault, Stop};
 
 /// Who calls, at which server, under which policy.
 #[derive(Clone)]
@@ -42,15 +42,44 @@ impl Caller {
         &self.grant.grant().id
     }
 
-    /// The same caller under the configuration of this moment; none if the grant may not go on.
-    pub(crate) fn again(&self, gateway: &Gateway) -> Option<Caller> {
+    /// The same caller under the configuration of this moment, if it may go on.
+    pub(crate) fn again(&self, gateway: &Gateway) -> Result<Caller, CutOff> {
         let live = gateway.live();
         let now = gateway.now();
-        let grant = live.grants().get(self.grant_id()).filter(|grant| grant.grant().is_active(now))?;
-        let server = live.server(self.server.name()).filter(|server| Arc::ptr_eq(server, &self.server))?;
-        let policy = grant.grant().policies.get(server.name())?;
-        let policy = live.policy(policy);
-        Some(Caller { grant: grant.clone(), policy, now, ..self.clone() })
+        let grant = live.grants().get(self.grant_id()).filter(|grant| grant.grant().is_active(now));
+        let grant = grant.ok_or(CutOff::Grant)?;
+        let policy = grant.grant().policies.get(self.server.name()).ok_or(CutOff::Grant)?;
+        let same = |server: &&Arc<Server>| Arc::ptr_eq(server, &self.server);
+        live.server(self.server.name()).filter(same).ok_or(CutOff::Server)?;
+        Ok(Caller { grant: grant.clone(), policy: live.policy(policy), now, ..self.clone() })
+    }
+}
+
+/// Why a caller that was let in may not go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CutOff {
+    /// The grant has ended, or may not use the server any more.
+    Grant,
+    /// The server is gone, or is another one under the same name.
+    Server,
+}
+
+impl CutOff {
+    /// For the log.
+    pub(crate) fn text(self) -> &'static str {
+        match self {
+            CutOff::Grant => "the grant ended",
+            CutOff::Server => "the server was configured anew",
+        }
+    }
+}
+
+impl From<CutOff> for Stop {
+    fn from(why: CutOff) -> Stop {
+        match why {
+            CutOff::Grant => ClientFault::Unauthenticated.into(),
+            CutOff::Server => GatewayFault::ServerChanged.into(),
+        }
     }
 }
 
@@ -124,6 +153,25 @@ pub(crate) fn implicit(live: &Live, grant: &str, server: &str, now: Timestamp) -
     Ok(Caller { grant, server, policy, session: None, client: None, now, door: Door::Pipe })
 }
 
+/// Whether this is who may read the metrics: they name servers and rules, so it is whoever has the token, or,
+/// where there is none, this machine; never a page in somebody's browser.
+pub(crate) fn check_scraper(
+    settings: &Settings,
+    is_local: bool,
+    uri: &Uri,
+    headers: &HeaderMap,
+) -> Result<(), Stop> {
+    if settings.metrics_token.is_none() && !is_local {
+        return Err(ClientFault::NotFound.into());
+    }
+    check_source(settings, uri, headers)?;
+    let shown = || bearer(headers).map(TokenHash::of);
+    match settings.metrics_token {
+        Some(token) if shown() != Some(token) => Err(ClientFault::Unauthenticated.into()),
+        _ => Ok(()),
+    }
+}
+
 /// Exactly one header, `Bearer` and a token.
 fn bearer(headers: &HeaderMap) -> Option<&str> {
     let mut values = headers.get_all(AUTHORIZATION).iter();
@@ -138,6 +186,22 @@ fn bearer(headers: &HeaderMap) -> Option<&str> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn other_machines_read_the_metrics_only_with_the_token() {
+        let uri = Uri::from_static("/metrics");
+        let mut headers = HeaderMap::new();
+        headers.insert(HOST, "localhost".parse().unwrap());
+        headers.insert(AUTHORIZATION, "Bearer scraper".parse().unwrap());
+        let open = Settings::default();
+        let closed = Settings { metrics_token: Some(TokenHash::of("scraper")), ..Settings::default() };
+        assert!(check_scraper(&open, true, &uri, &headers).is_ok());
+        let refused = check_scraper(&open, false, &uri, &headers);
+        assert!(matches!(refused, Err(Stop::Client(ClientFault::NotFound))), "as if there were none");
+        assert!(check_scraper(&closed, false, &uri, &headers).is_ok());
+        headers.remove(AUTHORIZATION);
+        assert!(check_scraper(&closed, true, &uri, &headers).is_err(), "this machine has to show it as well");
+    }
 
     #[test]
     fn ports_are_cut_off_and_nothing_else() {

@@ -17,7 +17,6 @@ use portcullis_mcp::Era;
 use portcullis_mcp::headers::ParamHeaders;
 use portcullis_mcp::list::read_tools;
 use portcullis_mcp::tool::ToolDefinition;
-use portcullis_policy::Class;
 
 use crate::gateway::Gateway;
 use crate::once::Once;
@@ -55,9 +54,9 @@ impl Catalogue {
         self.known.load_full()
     }
 
-    /// The class of a tool, if it is known.
-    pub(crate) fn class(&self, name: &str) -> Option<Class> {
-        self.known.load().as_ref()?.tools.get(name)?.class
+    /// The tool of this name, if it is known.
+    pub(crate) fn known_tool(&self, name: &str) -> Option<Arc<Tool>> {
+        self.known.load().as_ref()?.tools.get(name).cloned()
     }
 
     fn generation(&self) -> u64 {

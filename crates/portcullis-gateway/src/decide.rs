@@ -12,7 +12,7 @@ use crate::authenticate::Caller;
 use crate::gateway::Gateway;
 use crate::ledger::time;
 use crate::question::{About, Asked, as_object_mut};
-use crate::record::{OutgoingKind, Trail};
+use crate::record::{OutgoingKind, Trail, risk_class};
 use crate::sessions::Call;
 use crate::stop::{Denial, DenialKind, Refusal, Stop};
 
@@ -40,13 +40,10 @@ pub(crate) fn decide(gateway: &Gateway, mut asked: Asked, trail: &mut Trail) -> 
         About::Tool(tool) => {
             let empty = Value::Object(Object::new());
             let arguments = arguments(&asked.kind).unwrap_or(&empty);
-            let call = policy::Call {
-                tool: &tool.name,
-                class: tool.class,
-                schema: tool.schema(),
-                arguments,
-                approved: false,
-            };
+            let (class, is_override) = asked.caller.server.class_of(tool);
+            (trail.class, trail.class_is_override) = (class.map(risk_class), is_override);
+            let call =
+                policy::Call { tool: &tool.name, class, schema: tool.schema(), arguments, approved: false };
             ask(gateway, &asked.caller, Subject::Call(call))
         }
         About::Resource(uri) => ask(gateway, &asked.caller, Subject::Resource(uri)),

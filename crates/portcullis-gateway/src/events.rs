@@ -9,6 +9,7 @@ use hyper::body::Incoming as Incoming_;
 use portcullis_json::Limits;
 use portcullis_mcp::sse::{Event, Reader, SseLimits};
 use portcullis_mcp::{Era, Incoming, Message, Sender};
+use tokio::time::Instant;
 
 use crate::duplex::Messages;
 use crate::stop::UpstreamFault;
@@ -35,6 +36,8 @@ pub(crate) struct HttpEvents {
     ready: VecDeque<Event>,
     era: Era,
     event_bytes_max: usize,
+    /// When anything came, be it a comment.
+    heard: Instant,
 }
 
 impl EventSource {
@@ -44,6 +47,15 @@ impl EventSource {
 
     pub(crate) fn of_messages(messages: Messages) -> EventSource {
         EventSource::Messages(messages)
+    }
+
+    /// When the server last sent anything on this stream, also what is no event; none where others share
+    /// the connection.
+    pub(crate) fn heard(&self) -> Option<Instant> {
+        match self {
+            EventSource::Http(events) => Some(events.heard),
+            EventSource::Messages(_) => None,
+        }
     }
 
     /// The next event; none at the end of the stream. Safe to drop while waiting.
@@ -67,7 +79,8 @@ impl EventSource {
 impl HttpEvents {
     pub(crate) fn new(body: Incoming_, era: Era, event_bytes_max: usize) -> HttpEvents {
         let limits = SseLimits { line_bytes_max: event_bytes_max + 16, event_bytes_max };
-        HttpEvents { body, reader: Reader::new(limits), ready: VecDeque::new(), era, event_bytes_max }
+        let (reader, ready) = (Reader::new(limits), VecDeque::new());
+        HttpEvents { body, reader, ready, era, event_bytes_max, heard: Instant::now() }
     }
 
     pub(crate) async fn next(&mut self) -> Result<Option<Event>, UpstreamFault> {
@@ -85,6 +98,7 @@ impl HttpEvents {
     }
 
     fn take(&mut self, bytes: &[u8]) -> Result<(), UpstreamFault> {
+        self.heard = Instant::now();
         let mut events = Vec::new();
         let read = self.reader.push(bytes, &mut events);
         self.ready.extend(events);

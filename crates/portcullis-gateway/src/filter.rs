@@ -147,7 +147,8 @@ fn filter_list(
         let name = listed.identity;
         match kind {
             ListKind::Tools => {
-                let class = caller.server.catalogue.class(name);
+                let known = caller.server.catalogue.known_tool(name);
+                let class = known.and_then(|tool| caller.server.class_of(&tool).0);
                 // Of two with one name the first is the one that calls are judged with.
                 let is_first = ToolDefinition::of(listed.definition).is_ok() && shown.insert(name.to_owned());
                 is_first

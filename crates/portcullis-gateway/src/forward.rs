@@ -14,7 +14,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri}
 use http_body_util::Full;
 use hyper::body::Incoming;
 use portcullis_mcp::headers::{self, ParamHeaders};
-use portcullis_mcp::{Era, Id, Message, Outcome, Response};
+use portcullis_mcp::{Era, Id, Message, Response};
 use portcullis_state::log::Ending;
 use tokio::time::{Instant, timeout_at};
 
@@ -23,7 +23,7 @@ use crate::duplex::Attachment;
 use crate::events::{EventSource, read_message};
 use crate::gateway::Gateway;
 use crate::own::UpstreamSession;
-use crate::record::{Outgoing, OutgoingKind, Permit, Receipt};
+use crate::record::{self, Outgoing, OutgoingKind, Permit, Receipt};
 use crate::server::Server;
 use crate::snapshot::Transport;
 use crate::stop::{Stop, UpstreamFault};
@@ -42,8 +42,6 @@ pub(crate) struct Reply {
     pub(crate) payload: Payload,
     /// The session that it opened.
     pub(crate) session: Option<UpstreamSession>,
-    /// Its status, where there is one.
-    status: Option<StatusCode>,
     /// To be finished when the answer is complete.
     pub(crate) receipt: Receipt,
 }
@@ -59,10 +57,13 @@ pub(crate) enum Payload {
 
 /// Sends what the permit permits.
 pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Reply, Stop> {
-    let (server, outgoing, receipt) = permit.spend();
+    let (server, outgoing, mut receipt) = permit.spend();
     let deadline = Instant::now() + server.answer_timeout(&gateway.settings);
     match exchange(gateway, &server, outgoing, deadline).await {
-        Ok(Exchanged { payload, session, status }) => Ok(Reply { payload, session, status, receipt }),
+        Ok(Exchanged { payload, session, status }) => {
+            receipt.note_status(status.map(|status| status.as_u16()));
+            Ok(Reply { payload, session, receipt })
+        }
         Err(fault) => {
             tracing::warn!(server = server.name(), fault = %fault.text(), "a server failed");
             if matches!(fault, UpstreamFault::NotMcp(_) | UpstreamFault::Status(_)) {
@@ -78,10 +79,10 @@ impl Reply {
     /// Notes in the log that the answer is complete.
     pub(crate) fn close(self) -> (Payload, Option<UpstreamSession>) {
         let ending = match &self.payload {
-            Payload::Message(Response { outcome: Outcome::Error(_), .. }) => Ending::Failed,
-            Payload::Message(_) | Payload::Stream(_) | Payload::Accepted => Ending::Answered,
+            Payload::Message(response) => record::ending_of(&response.outcome),
+            Payload::Stream(_) | Payload::Accepted => Ending::Answered,
         };
-        self.receipt.finish(ending, self.status.map(|status| status.as_u16()), None);
+        self.receipt.finish(ending, None);
         (self.payload, self.session)
     }
 }

@@ -95,7 +95,8 @@ impl Live {
         let server = |name: &String, config: &Arc<_>| {
             let kept = before.and_then(|live| live.servers.get(name));
             let kept = kept.filter(|server| server.config.is_same_server(config));
-            kept.cloned().unwrap_or_else(|| Arc::new(Server::new(config.clone())))
+            let kept = kept.cloned().inspect(|server| server.tune(config));
+            kept.unwrap_or_else(|| Arc::new(Server::new(config.clone())))
         };
         let servers = snapshot.servers.iter().map(|(name, config)| (name.clone(), server(name, config)));
         Live { servers: servers.collect(), snapshot: Arc::new(snapshot) }

@@ -7,21 +7,25 @@
 
 mod listener;
 mod pipeline;
+mod session_verbs;
 mod stdio_front;
 
 // The stages, in their order.
 mod approval;
 mod authenticate;
+mod conclude;
 mod decide;
 mod filter;
 mod forward;
 mod limits;
 mod methods;
 mod parse;
+mod prepare;
 mod question;
 mod record;
 mod relay;
 mod respond;
+mod returning;
 
 // What they share.
 mod addresses;

@@ -33,7 +33,7 @@ impl Gateway {
         tools.sort_by(|one, other| one.name.cmp(&other.name));
         let listed = |tool: Arc<crate::tool::Tool>| ListedTool {
             definition: Value::Object(tool.definition.clone()),
-            class: tool.class,
+            class: found.class_of(&tool).0,
         };
         Ok(tools.into_iter().map(listed).collect())
     }

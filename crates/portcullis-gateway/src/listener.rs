@@ -19,7 +19,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio_rustls::TlsAcceptor;
 
 use crate::Gateway;
-use crate::authenticate::check_source;
+use crate::authenticate::check_scraper;
 use crate::body::Body;
 use crate::pipeline;
 use crate::record::Trail;
@@ -177,12 +177,13 @@ async fn route(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>)
     let page = match path.as_str() {
         "/healthz" => Some((true, "ok\n".to_owned())),
         "/readyz" => Some(ready(gateway)),
-        // It names servers and rules: for this machine, and not for a page in somebody's browser.
-        "/metrics" if !is_local(peer) => None,
-        "/metrics" => match check_source(&gateway.settings, request.uri(), request.headers()) {
-            Ok(()) => Some((true, gateway.metrics())),
-            Err(stop) => return respond::stop(&stop, &Trail::default()),
-        },
+        "/metrics" => {
+            let (settings, uri, headers) = (&gateway.settings, request.uri(), request.headers());
+            match check_scraper(settings, is_local(peer), uri, headers) {
+                Ok(()) => Some((true, gateway.metrics())),
+                Err(stop) => return respond::stop(&stop, &Trail::default()),
+            }
+        }
         _ => None,
     };
     let fault = match page {

@@ -20,7 +20,7 @@ use crate::methods::{Handling, handling};
 use crate::own::Place;
 use crate::parse::{Parsed, compare_headers};
 use crate::probe;
-use crate::record::{OutgoingKind, Trail, risk_class};
+use crate::record::{OutgoingKind, Trail};
 use crate::sessions::Call;
 use crate::snapshot::EraSetting;
 use crate::stop::{ClientFault, Refusal, Stop};
@@ -47,7 +47,7 @@ impl Asked {
 
     /// The same under the grant and policy of this moment.
     pub(crate) fn again(mut self, gateway: &Gateway) -> Result<Asked, Stop> {
-        self.caller = self.caller.again(gateway).ok_or(ClientFault::Unauthenticated)?;
+        self.caller = self.caller.again(gateway)?;
         Ok(self)
     }
 
@@ -143,8 +143,8 @@ async fn about(
             let tool = catalogue::find(gateway, &caller.server, call.name).await?;
             let unknown = || Refusal::UnknownTool { name: call.name.to_owned(), rule: "(unknown tool)" };
             let tool = tool.filter(|tool| tool.is_offered(era)).ok_or_else(unknown)?;
-            trail.class = tool.class.map(risk_class);
-            trail.class_is_override = tool.class_is_override;
+            // What it is judged as is noted by `decide`; until then it counts as unknown.
+            trail.class = None;
             About::Tool(tool)
         }
         Some(RequestParams::ResourceRead(read)) => resource(read.uri, trail),

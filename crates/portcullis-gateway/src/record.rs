@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 use http::{HeaderName, HeaderValue};
 use jiff::Timestamp;
 use portcullis_json::Digest;
-use portcullis_mcp::{Era, Id, Message};
+use portcullis_mcp::{self as mcp, Era, Id, Message};
 use portcullis_policy::{Class, Effect, Reservation};
 use portcullis_state::log::{
     Arguments, Charge, Decision, Ending, Entry, LogFault, Outcome, PolicyName, RiskClass, Shadow, Ticket,
@@ -170,11 +170,30 @@ pub(crate) async fn own(
     let mut trail = Trail::new(gateway.now())?;
     trail.method = method;
     trail.server = Some(server.name().to_owned());
-    trail.session = None;
     trail.class = Some(RiskClass::Read);
-    let decided = Decided::plain(Verdict::Allowed, "(gateway)");
-    let ticket = append(gateway, &trail, &decided, || Ok(gateway.now()))?;
-    let receipt = Receipt::new(gateway, &trail, &ticket, Vec::new(), None);
+    unjudged(gateway, server, outgoing, &trail, Some("(gateway)")).await
+}
+
+/// The permit to end a session because its client wants that. No policy can be against it.
+pub(crate) async fn ending(
+    gateway: &Arc<Gateway>,
+    server: &Arc<Server>,
+    place: Place,
+    trail: &Trail,
+) -> Result<Permit, Stop> {
+    unjudged(gateway, server, Outgoing::new(OutgoingKind::EndSession, place), trail, None).await
+}
+
+async fn unjudged(
+    gateway: &Arc<Gateway>,
+    server: &Arc<Server>,
+    outgoing: Outgoing,
+    trail: &Trail,
+    rule: Option<&str>,
+) -> Result<Permit, Stop> {
+    let decided = Decided { rule, ..Decided::plain(Verdict::Allowed, "") };
+    let ticket = append(gateway, trail, &decided, || Ok(gateway.now()))?;
+    let receipt = Receipt::new(gateway, trail, &ticket, Vec::new(), None);
     settled(ticket, RECORD_WAIT_MAX).await?;
     Ok(Permit { server: server.clone(), outgoing, receipt })
 }
@@ -265,6 +284,8 @@ pub(crate) struct Receipt {
     charges: Vec<Charge>,
     reservation: Option<Reservation>,
     started: Instant,
+    /// The server's, once it has answered with one.
+    status: Option<u16>,
     open: bool,
     /// Whether the permit was spent.
     left: bool,
@@ -288,29 +309,45 @@ impl Receipt {
             charges,
             reservation,
             started: Instant::now(),
+            status: None,
             open: true,
             left: false,
         }
     }
 
+    /// The server answers, under this status; how the answer ends is not known yet.
+    pub(crate) fn note_status(&mut self, status: Option<u16>) {
+        self.status = status;
+    }
+
     /// It came back, or did not.
-    pub(crate) fn finish(mut self, ending: Ending, status: Option<u16>, message: Option<&str>) {
-        self.write(ending, status, message, &[]);
+    pub(crate) fn finish(mut self, ending: Ending, message: Option<&str>) {
+        self.write(ending, message, &[]);
+    }
+
+    /// By an answer, which may be an error, or by this fault.
+    pub(crate) fn finish_with(self, answered: &Result<mcp::Outcome, UpstreamFault>) {
+        match answered {
+            Ok(outcome) => self.finish(ending_of(outcome), None),
+            Err(fault) => self.finish_by(Some(fault)),
+        }
     }
 
     /// Answered, or ended by this fault.
     pub(crate) fn finish_by(mut self, fault: Option<&UpstreamFault>) {
         match fault {
-            None => self.finish(Ending::Answered, None, None),
+            None => self.finish(Ending::Answered, None),
             Some(fault) if fault.is_before_sending() => self.never_left(&fault.text()),
             Some(fault) => {
-                let (ending, status) = match fault {
-                    UpstreamFault::TimedOut => (Ending::TimedOut, None),
-                    UpstreamFault::Status(status) => (Ending::Failed, Some(*status)),
-                    UpstreamFault::Broken | UpstreamFault::Ended => (Ending::Unknown, None),
-                    _ => (Ending::Failed, None),
+                let ending = match fault {
+                    UpstreamFault::TimedOut => Ending::TimedOut,
+                    UpstreamFault::Broken | UpstreamFault::Ended => Ending::Unknown,
+                    _ => Ending::Failed,
                 };
-                self.finish(ending, status, Some(&fault.text()));
+                if let UpstreamFault::Status(status) = fault {
+                    self.status = Some(*status);
+                }
+                self.finish(ending, Some(&fault.text()));
             }
         }
     }
@@ -321,10 +358,10 @@ impl Receipt {
             self.gateway.state.ledger.give_back(reservation);
         }
         let charges = std::mem::take(&mut self.charges);
-        self.write(Ending::NotSent, None, Some(message), &charges);
+        self.write(Ending::NotSent, Some(message), &charges);
     }
 
-    fn write(&mut self, ending: Ending, status: Option<u16>, message: Option<&str>, given_back: &[Charge]) {
+    fn write(&mut self, ending: Ending, message: Option<&str>, given_back: &[Charge]) {
         self.open = false;
         let latency = self.started.elapsed();
         let outcome = Outcome {
@@ -334,7 +371,7 @@ impl Receipt {
             server: self.server.as_deref(),
             tool: self.tool.as_deref(),
             ending,
-            status,
+            status: self.status,
             latency_us: u64::try_from(latency.as_micros()).unwrap_or(u64::MAX),
             message,
             given_back,
@@ -348,12 +385,20 @@ impl Receipt {
     }
 }
 
+/// An error of the server is an answer, and no success.
+pub(crate) fn ending_of(outcome: &mcp::Outcome) -> Ending {
+    match outcome {
+        mcp::Outcome::Result(_) => Ending::Answered,
+        mcp::Outcome::Error(_) => Ending::Failed,
+    }
+}
+
 impl Drop for Receipt {
     fn drop(&mut self) {
         if self.open && !self.left {
             self.never_left("it was stopped before it was sent");
         } else if self.open {
-            self.write(Ending::Cancelled, None, Some("the caller went away"), &[]);
+            self.write(Ending::Cancelled, Some("the caller went away"), &[]);
         }
     }
 }

@@ -22,16 +22,16 @@ use portcullis_state::log::Ending;
 use tokio::sync::mpsc;
 use tokio::time::{Instant, sleep_until};
 
-use crate::authenticate::{Caller, Door};
+use crate::authenticate::{Caller, CutOff, Door};
 use crate::events::{Arrived, EventSource};
 use crate::gateway::Gateway;
 use crate::own;
 use crate::record::Receipt;
 use crate::respond;
 use crate::room::Held;
-use crate::sessions::Call;
+use crate::sessions::{Call, Session};
 use crate::settings::milliseconds;
-use crate::stop::{ClientFault, Stop, UpstreamFault};
+use crate::stop::{Stop, UpstreamFault};
 use answers::Answers;
 use lifetime::Lifetime;
 
@@ -79,10 +79,13 @@ pub(crate) struct Relay {
 
 /// Why a stream ended.
 enum End {
-    /// The answer was given, or the server is done.
+    /// The server is done with it, or the session is over.
     Done,
+    /// The answer was given; an error is one.
+    Answered(Ending),
     ClientGone,
-    GrantGone,
+    /// The grant may not go on, or not at this server.
+    CutOff(CutOff),
     Failed(UpstreamFault),
 }
 
@@ -100,7 +103,7 @@ pub(crate) fn start(
     let (out, read) = mpsc::channel(gateway.settings.stream_events_max.max(1));
     let lifetime = Lifetime::new(gateway, &caller, purpose.wanted_lists());
     // From here on every change is heard; one that came just before is seen now.
-    let caller = caller.again(gateway).ok_or(ClientFault::Unauthenticated)?;
+    let caller = caller.again(gateway)?;
     let answers = Answers::new();
     let relay = Relay { gateway: gateway.clone(), caller, era, purpose, out, lifetime, answers };
     tokio::spawn(relay.run(source, receipt, held));
@@ -117,9 +120,10 @@ impl Relay {
         let end = self.pump(source).await;
         if let Some(receipt) = receipt {
             match &end {
-                End::Done => receipt.finish(Ending::Answered, None, None),
+                End::Done => receipt.finish(Ending::Answered, None),
+                End::Answered(ending) => receipt.finish(*ending, None),
                 End::ClientGone => drop(receipt),
-                End::GrantGone => receipt.finish(Ending::Cancelled, None, Some("the grant ended")),
+                End::CutOff(why) => receipt.finish(Ending::Cancelled, Some(why.text())),
                 End::Failed(fault) => receipt.finish_by(Some(fault)),
             }
         }
@@ -129,7 +133,7 @@ impl Relay {
 
     /// In the legacy era closing the connection does not cancel: a call that we give up must be told so.
     fn cancel_at_server(&self, end: &End) {
-        let given_up = matches!(end, End::GrantGone | End::Failed(UpstreamFault::TimedOut));
+        let given_up = matches!(end, End::CutOff(_) | End::Failed(UpstreamFault::TimedOut));
         if let (true, Purpose::Call(call), Some(session)) = (given_up, &self.purpose, &self.caller.session) {
             own::cancel(&self.gateway, session.clone(), call.our_id.clone());
         }
@@ -142,15 +146,20 @@ impl Relay {
         let keep_alive = milliseconds(self.gateway.settings.keep_alive_ms.max(1));
         let mut last_event = started;
         let mut next_comment = started + keep_alive;
+        let session = self.caller.session.clone();
         loop {
+            // Asked each time: whoever opens late is not woken by the change that closed the others.
+            if self.gateway.is_closing() && !self.purpose.ends_by_itself() {
+                return End::Done;
+            }
             let deadline = self.deadline(last_event, silence, ceiling);
             tokio::select! {
                 arrived = next_event(&mut source) => match arrived {
                     Ok(Some(arrived)) => {
                         last_event = Instant::now();
                         match self.relay(arrived).await {
-                            Ok(false) => {}
-                            Ok(true) => return End::Done,
+                            Ok(None) => {}
+                            Ok(Some(ending)) => return End::Answered(ending),
                             Err(end) => return end,
                         }
                     }
@@ -159,21 +168,24 @@ impl Relay {
                     Err(fault) => return End::Failed(fault),
                 },
                 () = self.out.closed() => return End::ClientGone,
+                () = is_over(session.as_deref()), if self.is_of_session() => return End::Done,
                 changed = self.lifetime.changed() => match changed {
-                    None => return End::GrantGone,
-                    Some(_) if self.gateway.is_closing() && !self.purpose.ends_by_itself() => return End::Done,
-                    Some(caller) => if let Err(end) = self.changed(caller).await { return end },
+                    Err(why) => return End::CutOff(why),
+                    Ok(caller) => if let Err(end) = self.changed(caller).await { return end },
                 },
                 () = sleep_until(deadline), if self.purpose.ends_by_itself() => {
-                    let waits_for_client = self.caller.session.as_ref().is_some_and(|s| s.has_questions());
-                    if !waits_for_client || Instant::now() >= ceiling {
-                        return End::Failed(UpstreamFault::TimedOut);
+                    match self.sign_of_life(&source, last_event, silence) {
+                        Some(at) if Instant::now() < ceiling => last_event = at,
+                        _ => return End::Failed(UpstreamFault::TimedOut),
                     }
-                    last_event = Instant::now();
                 }
                 () = sleep_until(next_comment) => {
                     next_comment = Instant::now() + keep_alive;
-                    if let Err(end) = self.send_comment().await {
+                    let kept = match self.give_up_questions() {
+                        Ok(()) => self.send_comment().await,
+                        Err(end) => Err(end),
+                    };
+                    if let Err(end) = kept {
                         return end;
                     }
                 }
@@ -183,6 +195,24 @@ impl Relay {
 
     fn deadline(&self, last_event: Instant, silence: Duration, ceiling: Instant) -> Instant {
         (last_event + silence).min(ceiling)
+    }
+
+    fn is_of_session(&self) -> bool {
+        matches!(self.purpose, Purpose::Session { .. })
+    }
+
+    /// Since when the server is silent, if not too long yet: comments count, and so does waiting for an
+    /// answer of the client.
+    fn sign_of_life(
+        &self,
+        source: &Option<EventSource>,
+        last_event: Instant,
+        silence: Duration,
+    ) -> Option<Instant> {
+        let now = Instant::now();
+        let waits_for_client = self.caller.session.as_ref().is_some_and(|session| session.has_questions());
+        let heard = source.as_ref().and_then(EventSource::heard).filter(|heard| *heard > last_event);
+        if waits_for_client { Some(now) } else { heard.filter(|heard| *heard + silence > now) }
     }
 
     /// What is blanked out on this stream. What comes on the stream of a session may belong to any of its
@@ -200,7 +230,7 @@ impl Relay {
 
     /// A client on a pipe cannot come back for another stream: its session's goes on with our own news.
     fn outlives_source(&self) -> bool {
-        self.caller.door == Door::Pipe && matches!(self.purpose, Purpose::Session { .. })
+        self.caller.door == Door::Pipe && self.is_of_session()
     }
 
     /// A legacy server may close a stream and go on with it when the client comes back for the rest.
@@ -222,11 +252,11 @@ impl Relay {
     /// What the client still has to hear. After this the stream is closed.
     async fn say_goodbye(&self, end: End) {
         let stop = match end {
-            End::Done | End::ClientGone => return,
+            End::Done | End::Answered(_) | End::ClientGone => return,
             // A legacy client comes back for the rest, with the id of the last event.
             End::Failed(UpstreamFault::Broken) if self.era.has_sessions() => return,
             End::Failed(fault) => Stop::Upstream(fault),
-            End::GrantGone => Stop::Client(ClientFault::Unauthenticated),
+            End::CutOff(why) => why.into(),
         };
         if let Purpose::Call(call) = &self.purpose {
             let _ = self.send_message(respond::error_text(Some(&call.client_id), &stop), None).await;
@@ -254,11 +284,16 @@ impl Relay {
         }
         // Event ids are the server's, for coming back to it; a modern stream has none.
         let event = event.filter(|_| self.era.has_sessions()).unwrap_or_default();
-        let event = Event { id: event.id, retry_ms: event.retry_ms, ..Event::message(text) };
+        let event = Event { id: self.clean_id(event.id), retry_ms: event.retry_ms, ..Event::message(text) };
         match sse::write_event(&event) {
             Ok(text) => self.send_text(text).await,
             Err(_) => Err(End::Failed(UpstreamFault::NotMcp("an illegal event id"))),
         }
+    }
+
+    /// INVARIANT: secrets do not print. An id that holds the server's credential is nowhere to come back to.
+    fn clean_id(&self, id: Option<String>) -> Option<String> {
+        id.filter(|id| !self.caller.server.scrubber.is_in_text(id))
     }
 
     /// A reader that stalls must not keep a grant alive that has ended.
@@ -271,8 +306,16 @@ impl Relay {
         let patience = milliseconds(self.gateway.settings.write_stall_timeout_ms);
         tokio::select! {
             sent = self.out.send_timeout(text, patience) => sent.map_err(|_| End::ClientGone),
-            () = self.lifetime.ended() => Err(End::GrantGone),
+            why = self.lifetime.ended() => Err(End::CutOff(why)),
         }
+    }
+}
+
+/// Resolves when the session has ended, here or at its server.
+async fn is_over(session: Option<&Session>) {
+    match session {
+        Some(session) => session.is_over().await,
+        None => std::future::pending().await,
     }
 }
 
@@ -280,5 +323,30 @@ async fn next_event(source: &mut Option<EventSource>) -> Result<Option<Arrived>,
     match source {
         Some(source) => source.next().await,
         None => std::future::pending().await,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use jiff::Timestamp;
+    use portcullis_state::log::LogOptions;
+
+    use crate::limits::tests::{approved, gateway_on};
+
+    /// Who asked just before the stop must not keep the gateway from stopping.
+    #[tokio::test]
+    async fn a_stream_that_opens_after_the_others_were_closed_is_closed_too() {
+        let place = tempfile::tempdir().unwrap();
+        let options = LogOptions::default();
+        let gateway = Arc::new(gateway_on(place.path(), Arc::new(Timestamp::now), options));
+        gateway.close_streams();
+        let caller = approved(&gateway).into_parts().0.caller;
+        let held = Held::Stream(gateway.streams.take(&caller, &gateway.settings).unwrap());
+        let purpose = Purpose::Session { resumes: false };
+        let mut read = start(&gateway, caller, Era::Modern, purpose, None, None, held).unwrap();
+        let end = async { while read.recv().await.is_some() {} };
+        let ended = tokio::time::timeout(Duration::from_secs(20), end).await;
+        assert!(ended.is_ok(), "it stays open");
     }
 }

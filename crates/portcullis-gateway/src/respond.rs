@@ -210,6 +210,10 @@ fn gateway_text(fault: &GatewayFault) -> String {
         GatewayFault::PinsUnavailable => {
             "the pins of tools cannot be read or written, so nothing is let through".to_owned()
         }
+        GatewayFault::ServerChanged => {
+            "the configuration of the server has changed; open a new session where there was one, and try again"
+                .to_owned()
+        }
         GatewayFault::Full(what) => format!("too many {what} at once; try again in a moment"),
         GatewayFault::NoRandomness => "the gateway's system gives no random numbers".to_owned(),
     }
@@ -225,7 +229,10 @@ fn status(stop: &Stop, trail: &Trail) -> StatusCode {
         Stop::Upstream(_) if trail.method == "GET" => StatusCode::BAD_GATEWAY,
         Stop::Upstream(_) => StatusCode::OK,
         Stop::Gateway(
-            GatewayFault::Full(_) | GatewayFault::LogUnavailable | GatewayFault::PinsUnavailable,
+            GatewayFault::Full(_)
+            | GatewayFault::LogUnavailable
+            | GatewayFault::PinsUnavailable
+            | GatewayFault::ServerChanged,
         ) => StatusCode::SERVICE_UNAVAILABLE,
         Stop::Gateway(GatewayFault::NoRandomness) => StatusCode::INTERNAL_SERVER_ERROR,
         Stop::Client(fault) => client_status(fault, is_modern),

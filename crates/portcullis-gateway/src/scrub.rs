@@ -5,6 +5,8 @@
 
 use std::collections::HashSet;
 
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD as BASE64;
 use portcullis_json::{Member, Object, Value};
 use portcullis_state::Secret;
 
@@ -19,15 +21,14 @@ pub(crate) struct Scrubber {
 }
 
 impl Scrubber {
-    /// For these header values: each as a whole, and what follows a scheme such as `Bearer`.
+    /// For these header values: each as a whole, what follows a scheme such as `Bearer`, and what that of
+    /// `Basic` says in plain.
     pub(crate) fn new(secrets: &[Secret]) -> Scrubber {
-        let parts = secrets.iter().flat_map(|secret| {
-            let whole = secret.expose();
-            let token = whole.split_once(' ').map(|(_, token)| token.trim());
-            [Some(whole), token]
-        });
-        let needles = parts.flatten().filter(|text| text.len() >= SECRET_BYTES_MIN).map(Secret::from);
-        Scrubber { needles: needles.collect() }
+        let mut needles: Vec<Secret> = secrets.iter().flat_map(parts).collect();
+        needles.retain(|needle| needle.expose().len() >= SECRET_BYTES_MIN);
+        // The longest first: what is left of one would be no needle any more.
+        needles.sort_by_key(|needle| std::cmp::Reverse(needle.expose().len()));
+        Scrubber { needles }
     }
 
     pub(crate) fn text(&self, text: &mut String) {
@@ -64,7 +65,8 @@ impl Scrubber {
         self.is_in_text(&member.key) || self.is_in(&member.value)
     }
 
-    fn is_in_text(&self, text: &str) -> bool {
+    /// Whether it holds any of them.
+    pub(crate) fn is_in_text(&self, text: &str) -> bool {
         self.needles.iter().any(|needle| text.contains(needle.expose()))
     }
 
@@ -93,6 +95,22 @@ impl Scrubber {
     }
 }
 
+/// Everything that gives a header's value away.
+fn parts(secret: &Secret) -> Vec<Secret> {
+    let whole = secret.expose();
+    let (scheme, token) = whole.split_once(' ').unwrap_or_default();
+    let token = token.trim();
+    let mut parts = vec![Secret::from(whole), Secret::from(token)];
+    if scheme.eq_ignore_ascii_case("basic")
+        && let Some(plain) = BASE64.decode(token).ok().and_then(|bytes| String::from_utf8(bytes).ok())
+    {
+        // The name alone is no secret.
+        parts.extend(plain.split_once(':').map(|(_, password)| Secret::from(password)));
+        parts.push(Secret::new(plain));
+    }
+    parts
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,6 +128,20 @@ mod tests {
         let text = value.to_string();
         assert!(!text.contains("hunter2"), "{text}");
         assert!(text.contains("you sent [REDACTED credential]!"), "{text}");
+    }
+
+    /// `Aladdin:open sesame`, as in the standard; a server that repeats what it decoded gives it away as well.
+    #[test]
+    fn what_basic_credentials_say_in_plain_goes_too() {
+        let scrubber = Scrubber::new(&[Secret::from("Basic QWxhZGRpbjpvcGVuIHNlc2FtZQ==")]);
+        for said in ["QWxhZGRpbjpvcGVuIHNlc2FtZQ==", "Aladdin:open sesame", "open sesame"] {
+            let mut text = format!("wrong password: {said}");
+            scrubber.text(&mut text);
+            assert_eq!(text, format!("wrong password: {MARKER}"));
+        }
+        let mut name = "no such user: Aladdin".to_owned();
+        scrubber.text(&mut name);
+        assert_eq!(name, "no such user: Aladdin", "a name is no secret");
     }
 
     #[test]

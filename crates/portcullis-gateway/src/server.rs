@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use portcullis_mcp::Id;
+use portcullis_policy::Class;
 
 use crate::catalogue::Catalogue;
 use crate::duplex::Pool;
@@ -14,12 +16,15 @@ use crate::probe::EraMemory;
 use crate::process::Output;
 use crate::scrub::Scrubber;
 use crate::settings::{Settings, UPSTREAM_ANSWER_TIMEOUT_MS_CAP, milliseconds};
-use crate::snapshot::{ServerConfig, Transport};
+use crate::snapshot::{ServerConfig, Transport, Tuning};
+use crate::tool::Tool;
 use crate::transport::ProcessMode;
 
 /// One server.
 pub(crate) struct Server {
+    /// As it was when the gateway first met it; what may change since is in `tuning`.
     pub(crate) config: Arc<ServerConfig>,
+    tuning: ArcSwap<Tuning>,
     pub(crate) catalogue: Catalogue,
     pub(crate) eras: EraMemory,
     pub(crate) scrubber: Scrubber,
@@ -40,12 +45,26 @@ impl Server {
             scrubber,
             output: Output::default(),
             next_id: AtomicI64::new(1),
+            tuning: ArcSwap::new(config.tuning.clone()),
             config,
         }
     }
 
     pub(crate) fn name(&self) -> &str {
         &self.config.name
+    }
+
+    /// Takes over what may change: sessions and what was found out stay.
+    pub(crate) fn tune(&self, config: &ServerConfig) {
+        self.tuning.store(config.tuning.clone());
+    }
+
+    /// The class of a tool: an administrator's word, or else what the rules say. And whether it is the former.
+    pub(crate) fn class_of(&self, tool: &Tool) -> (Option<Class>, bool) {
+        match self.tuning.load().classes.get(&tool.name) {
+            Some(by_hand) => (Some(*by_hand), true),
+            None => (tool.class_by_rules, false),
+        }
     }
 
     /// An id that no other request to this server has.
@@ -63,7 +82,7 @@ impl Server {
 
     /// How long it may stay silent during a call.
     pub(crate) fn answer_timeout(&self, settings: &Settings) -> Duration {
-        let configured = self.config.answer_timeout_ms.unwrap_or(settings.upstream_answer_timeout_ms);
+        let configured = self.tuning.load().answer_timeout_ms.unwrap_or(settings.upstream_answer_timeout_ms);
         milliseconds(configured.min(UPSTREAM_ANSWER_TIMEOUT_MS_CAP))
     }
 }

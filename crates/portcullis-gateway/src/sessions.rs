@@ -6,10 +6,12 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use portcullis_mcp::{Era, Id, LegacyRevision, Subject};
 use portcullis_policy::Detectors;
+use tokio::sync::watch;
 
 use crate::own::{Place, UpstreamSession};
 use crate::server::Server;
@@ -30,6 +32,7 @@ pub(crate) struct Session {
     upstream: Option<UpstreamSession>,
     last_used_ms: AtomicI64,
     traffic: Mutex<Traffic>,
+    over: watch::Sender<bool>,
 }
 
 /// What is under way in a session.
@@ -61,6 +64,7 @@ pub(crate) struct Question {
     our_id: Id,
     pub(crate) server_id: Id,
     pub(crate) method: &'static str,
+    asked: Instant,
 }
 
 impl Session {
@@ -136,7 +140,8 @@ impl Session {
         }
         traffic.next_question += 1;
         let our_id = Id::from(format!("question-{}", traffic.next_question).as_str());
-        traffic.questions.push_back(Question { our_id: our_id.clone(), server_id, method });
+        let asked = Instant::now();
+        traffic.questions.push_back(Question { our_id: our_id.clone(), server_id, method, asked });
         Some(our_id)
     }
 
@@ -152,6 +157,24 @@ impl Session {
         let mut traffic = self.traffic();
         let index = traffic.questions.iter().position(|question| question.server_id == *server_id)?;
         traffic.questions.remove(index).map(|question| question.our_id)
+    }
+
+    /// Drops the questions that have waited longer than this; the server's ids of them.
+    pub(crate) fn expire_questions(&self, patience: Duration) -> Vec<Id> {
+        let mut traffic = self.traffic();
+        let waiting = traffic.questions.iter().take_while(|question| question.asked.elapsed() >= patience);
+        let expired = waiting.count();
+        traffic.questions.drain(..expired).map(|question| question.server_id).collect()
+    }
+
+    /// Resolves when the session has ended.
+    pub(crate) async fn is_over(&self) {
+        // That nobody can say it any more means the same.
+        let _ = self.over.subscribe().wait_for(|over| *over).await;
+    }
+
+    fn end(&self) {
+        self.over.send_replace(true);
     }
 
     /// Whether the server waits for the client: then it is not the server that is slow.
@@ -212,6 +235,7 @@ impl Sessions {
             upstream: opening.upstream,
             last_used_ms: AtomicI64::new(now.as_millisecond()),
             traffic: Mutex::default(),
+            over: watch::Sender::new(false),
         });
         let mut sessions = self.lock();
         // Others may have opened theirs while the server was asked.
@@ -244,7 +268,8 @@ impl Sessions {
     }
 
     pub(crate) fn close(&self, id: &str) -> Option<Arc<Session>> {
-        self.lock().remove(id)
+        let session = self.lock().remove(id);
+        session.inspect(|session| session.end())
     }
 
     /// Ends what no grant or server is left for.
@@ -260,8 +285,9 @@ impl Sessions {
 
     fn retire(&self, sessions: impl IntoIterator<Item = Arc<Session>>) {
         let mut ended = self.ended.lock().unwrap_or_else(PoisonError::into_inner);
+        let sessions = sessions.into_iter().inspect(|session| session.end());
         // One that the server never named needs no ending there.
-        ended.extend(sessions.into_iter().filter(|session| session.upstream.is_some()));
+        ended.extend(sessions.filter(|session| session.upstream.is_some()));
         ended.truncate(ENDED_MAX);
     }
 

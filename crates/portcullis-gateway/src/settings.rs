@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use portcullis_state::grants::TokenHash;
+
 /// The longest that an upstream may be given for one call, whatever the configuration says.
 pub const UPSTREAM_ANSWER_TIMEOUT_MS_CAP: u64 = 300_000;
 
@@ -80,6 +82,8 @@ pub struct Settings {
     pub session_calls_max: usize,
     /// Questions of servers to one session that wait for their answers.
     pub session_questions_max: usize,
+    /// How long a client may take to answer a question of a server; then the server is told so.
+    pub question_timeout_ms: u64,
     /// Tasks whose owner is remembered, all together.
     pub tasks_max: usize,
     /// Subscriptions and streams of sessions open at once. A call that is answered by a stream is a call.
@@ -96,6 +100,8 @@ pub struct Settings {
     pub allowed_hosts: Vec<String>,
     /// Origins that browsers may call from; empty: pages on `allowed_hosts` only.
     pub allowed_origins: Vec<String>,
+    /// What `/metrics` wants as a bearer token; without one it answers this machine only.
+    pub metrics_token: Option<TokenHash>,
     /// Certificates of private authorities that servers' certificates may come from, beside the public ones.
     pub upstream_roots: Vec<rustls::pki_types::CertificateDer<'static>>,
 }
@@ -138,6 +144,7 @@ impl Default for Settings {
             session_idle_timeout_ms: 3_600_000,
             session_calls_max: 256,
             session_questions_max: 64,
+            question_timeout_ms: UPSTREAM_ANSWER_TIMEOUT_MS_CAP,
             tasks_max: 10_000,
             streams_max: 1_024,
             streams_per_grant_max: 512,
@@ -146,6 +153,7 @@ impl Default for Settings {
             drain_timeout_ms: 30_000,
             allowed_hosts: ["localhost", "127.0.0.1", "[::1]"].map(str::to_owned).to_vec(),
             allowed_origins: Vec::new(),
+            metrics_token: None,
             upstream_roots: Vec::new(),
         }
     }

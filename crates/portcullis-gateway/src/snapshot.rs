@@ -111,10 +111,17 @@ pub(crate) struct ServerConfig {
     pub(crate) transport: Transport,
     pub(crate) headers: Vec<(HeaderName, HeaderValue)>,
     pub(crate) secrets: Vec<Secret>,
-    pub(crate) classes: BTreeMap<String, Class>,
     pub(crate) era: EraSetting,
-    pub(crate) answer_timeout_ms: Option<u64>,
     pub(crate) allow_private: bool,
+    pub(crate) tuning: Arc<Tuning>,
+}
+
+/// What may change about a server while sessions with it go on.
+#[derive(Debug, Default)]
+pub(crate) struct Tuning {
+    /// Classes of tools, set by hand.
+    pub(crate) classes: BTreeMap<String, Class>,
+    pub(crate) answer_timeout_ms: Option<u64>,
 }
 
 /// How a server is reached, checked.
@@ -209,10 +216,9 @@ impl ServerConfig {
             transport,
             headers,
             secrets,
-            classes: spec.classes,
             era: spec.era,
-            answer_timeout_ms: spec.answer_timeout_ms,
             allow_private: spec.allow_private,
+            tuning: Arc::new(Tuning { classes: spec.classes, answer_timeout_ms: spec.answer_timeout_ms }),
         })
     }
 
@@ -222,8 +228,6 @@ impl ServerConfig {
             && self.transport.is_same(&other.transport)
             && self.headers == other.headers
             && self.era == other.era
-            && self.classes == other.classes
-            && self.answer_timeout_ms == other.answer_timeout_ms
             && self.allow_private == other.allow_private
     }
 }

@@ -83,6 +83,8 @@ pub(crate) enum GatewayFault {
     LogUnavailable,
     /// What was pinned is not known, so nothing is offered.
     PinsUnavailable,
+    /// The server was configured anew while something was under way with the old one.
+    ServerChanged,
     /// A bound is reached; named.
     Full(&'static str),
     NoRandomness,

@@ -22,10 +22,9 @@ use crate::snapshot::ServerConfig;
 #[derive(Debug)]
 pub(crate) struct Tool {
     pub(crate) name: String,
-    /// None when the definition cannot be read as a tool's.
-    pub(crate) class: Option<Class>,
-    /// An administrator set the class; the rules were not asked.
-    pub(crate) class_is_override: bool,
+    /// None when the definition cannot be read as a tool's. An administrator may say otherwise: see
+    /// `Server::class_of`.
+    pub(crate) class_by_rules: Option<Class>,
     /// Not the definition that is pinned: not shown, and not called.
     pub(crate) withheld: bool,
     /// All of it, as the server said it.
@@ -75,12 +74,10 @@ impl<'a> Workshop<'a> {
 
     /// The tool of a definition.
     pub(crate) fn tool(&self, tool: &ToolDefinition<'_>) -> Tool {
-        let by_hand = self.config.classes.get(tool.name).copied();
         let seen = Sighting::of(tool.name, tool.definition);
         Tool {
             name: tool.name.to_owned(),
-            class: by_hand.or_else(|| self.class_by_rules(tool.definition)),
-            class_is_override: by_hand.is_some(),
+            class_by_rules: self.class_by_rules(tool.definition),
             withheld: !pins::is_pinned(self.gateway, &self.config.name, &seen),
             definition: tool.definition.clone(),
             compiled: OnceLock::new(),

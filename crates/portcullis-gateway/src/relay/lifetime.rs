@@ -8,7 +8,7 @@ use portcullis_json::Value;
 use portcullis_policy::Subject;
 use tokio::sync::watch;
 
-use crate::authenticate::Caller;
+use crate::authenticate::{Caller, CutOff};
 use crate::decide::allows;
 use crate::gateway::Gateway;
 
@@ -47,19 +47,23 @@ impl Lifetime {
         Lifetime { gateway: gateway.clone(), caller: caller.clone(), changes, wanted, visible }
     }
 
-    /// Resolves when the grant ended. Changes stay to be heard by `changed`.
-    pub(super) async fn ended(&self) {
+    /// Resolves when the caller may not go on. Changes stay to be heard by `changed`.
+    pub(super) async fn ended(&self) -> CutOff {
         let mut changes = self.changes.clone();
-        while self.caller.again(&self.gateway).is_some() {
+        loop {
+            if let Err(why) = self.caller.again(&self.gateway) {
+                return why;
+            }
             tokio::select! {
-                changed = changes.changed() => if changed.is_err() { return },
+                // The gateway, which sends the changes, lives as long as this.
+                _ = changes.changed() => {}
                 () = tokio::time::sleep(self.until_expiry()) => {}
             }
         }
     }
 
-    /// Resolves when the configuration changed (the caller under the new one) or the grant ended (none).
-    pub(super) async fn changed(&mut self) -> Option<Caller> {
+    /// Resolves when the configuration changed (the caller under the new one) or the caller may not go on.
+    pub(super) async fn changed(&mut self) -> Result<Caller, CutOff> {
         loop {
             let sleep = self.until_expiry();
             tokio::select! {
@@ -107,10 +111,9 @@ fn visible(gateway: &Gateway, caller: &Caller) -> BTreeSet<String> {
     let Some(known) = caller.server.catalogue.known() else {
         return BTreeSet::new();
     };
-    let shown = known
-        .tools
-        .iter()
-        .filter(|tool| !tool.withheld)
-        .filter(|tool| allows(gateway, caller, Subject::List { tool: &tool.name, class: tool.class }));
+    let shown = known.tools.iter().filter(|tool| !tool.withheld).filter(|tool| {
+        let (class, _) = caller.server.class_of(tool);
+        allows(gateway, caller, Subject::List { tool: &tool.name, class })
+    });
     shown.map(|tool| tool.name.clone()).collect()
 }

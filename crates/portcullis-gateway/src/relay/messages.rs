@@ -7,7 +7,7 @@ use portcullis_mcp::{
     ErrorObject, Id, Message, Notification, Outcome, Request, Response, Sender, Subject, meta, write,
 };
 use portcullis_policy as policy;
-use portcullis_state::log::Verdict;
+use portcullis_state::log::{Ending, Verdict};
 
 use super::{End, Lists, Purpose, Relay};
 use crate::authenticate::Door;
@@ -19,41 +19,46 @@ use crate::own;
 use crate::record::{self, Decided, Trail};
 use crate::respond;
 use crate::sessions::Call;
+use crate::settings::milliseconds;
 use crate::stop::{Refusal, Stop, UpstreamFault};
 
+/// JSON-RPC's code for an error inside: the client's, which says nothing.
+const NO_ANSWER: i64 = portcullis_mcp::code::INTERNAL;
+
 impl Relay {
-    /// Relays one event; true when it was the last.
-    pub(super) async fn relay(&mut self, Arrived { event, message }: Arrived) -> Result<bool, End> {
+    /// Relays one event; when it was the last, how the call ended.
+    pub(super) async fn relay(&mut self, Arrived { event, message }: Arrived) -> Result<Option<Ending>, End> {
         let Some(message) = message else {
-            return self.mark_place(event).await.map(|()| false);
+            return self.mark_place(event).await.map(|()| None);
         };
         match message {
             Message::Response(response) => self.response(response, event).await,
-            Message::Request(request) => self.question(request, event).await.map(|()| false),
-            Message::Notification(notice) => self.notice(notice, event).await.map(|()| false),
+            Message::Request(request) => self.question(request, event).await.map(|()| None),
+            Message::Notification(notice) => self.notice(notice, event).await.map(|()| None),
         }
     }
 
     /// An event without a message tells a legacy client where to come back to.
     async fn mark_place(&self, event: Event) -> Result<(), End> {
         let nowhere = self.caller.door == Door::Pipe || !self.era.has_sessions();
-        if nowhere || (event.id.is_none() && event.retry_ms.is_none()) {
+        let marker = Event { id: self.clean_id(event.id), data: String::new(), name: None, ..event };
+        if nowhere || (marker.id.is_none() && marker.retry_ms.is_none()) {
             return Ok(());
         }
-        let marker = Event { data: String::new(), name: None, ..event };
         match portcullis_mcp::sse::write_event(&marker) {
             Ok(text) => self.send_text(text).await,
             Err(_) => Err(End::Failed(UpstreamFault::NotMcp("an illegal event id"))),
         }
     }
 
-    async fn response(&mut self, response: Response, event: Event) -> Result<bool, End> {
+    async fn response(&mut self, response: Response, event: Event) -> Result<Option<Ending>, End> {
         let Some(call) = self.call_of(response.id.as_ref()) else {
             // A foreign or repeated id is nobody's: dropped, and the operator may know.
             tracing::warn!(server = self.caller.server.name(), "a server answered what nobody asked");
-            return Ok(false);
+            return Ok(None);
         };
         let mut outcome = response.outcome;
+        let ending = record::ending_of(&outcome);
         if let (Purpose::Listen(listen, _), Outcome::Result(result)) = (&self.purpose, &mut outcome) {
             meta::set(result, meta::key::SUBSCRIPTION_ID, listen.client_id.to_value());
         }
@@ -72,7 +77,7 @@ impl Relay {
         };
         self.send_message(text, Some(event)).await?;
         // On a legacy stream answers to other calls of the session may come too.
-        Ok(self.purpose.call().is_some_and(|own| own.our_id == call.our_id))
+        Ok(self.purpose.call().filter(|own| own.our_id == call.our_id).map(|_| ending))
     }
 
     /// The call that this id of ours belongs to: once, and again when a client comes back for what it missed.
@@ -93,6 +98,7 @@ impl Relay {
     /// The server asks something of the client.
     async fn question(&mut self, request: Request, event: Event) -> Result<(), End> {
         self.answers.count().map_err(End::Failed)?;
+        self.give_up_questions()?;
         let answer = match handling(request.method.subject, Sender::Server) {
             Handling::Answer => Ok(Object::new()),
             Handling::Question(kind) => match self.may_ask(&request, kind).await {
@@ -125,6 +131,19 @@ impl Relay {
         let questions_max = self.gateway.settings.session_questions_max;
         let opened = session.open_question(request.id.clone(), request.method.name, questions_max);
         opened.ok_or_else(|| refused("too many questions are waiting for the client"))
+    }
+
+    /// Questions that the client let lie make room, and the server need not wait for them any longer.
+    pub(super) fn give_up_questions(&mut self) -> Result<(), End> {
+        let Some(session) = self.caller.session.clone() else {
+            return Ok(());
+        };
+        let patience = milliseconds(self.gateway.settings.question_timeout_ms);
+        for id in session.expire_questions(patience) {
+            let error = ErrorObject::new(NO_ANSWER, "the client did not answer in time");
+            self.answers.give(&self.gateway, &session, (id, Err(error))).map_err(End::Failed)?;
+        }
+        Ok(())
     }
 
     async fn record_question(&self, method: &'static str, stop: Option<&Stop>) -> Result<(), ErrorObject> {

@@ -23,6 +23,7 @@ use tokio::time::timeout;
 
 use crate::Gateway;
 use crate::authenticate::{Caller, implicit};
+use crate::conclude::conclude;
 use crate::lines::{Line, Lines};
 use crate::parse::{Envelope, Parsed, parse};
 use crate::pipeline;
@@ -158,7 +159,7 @@ impl Front {
         let (caller, parsed) = match self.read(line, &mut trail) {
             Ok(read) => read,
             Err(stop) => {
-                pipeline::conclude(&self.gateway, None, started, Some(&stop), &trail).await;
+                conclude(&self.gateway, None, started, Some(&stop), &trail).await;
                 return self.refuse(&stop, &trail).await;
             }
         };
@@ -214,7 +215,7 @@ impl Front {
         while calls.try_join_next().is_some() {}
         if calls.len() >= self.gateway.settings.session_calls_max {
             let stop = GatewayFault::Full("requests").into();
-            pipeline::conclude(&self.gateway, None, received.started, Some(&stop), &received.trail).await;
+            conclude(&self.gateway, None, received.started, Some(&stop), &received.trail).await;
             if matches!(kind, Kind::Request(_)) {
                 self.refuse(&stop, &received.trail).await;
             }
@@ -234,7 +235,7 @@ impl Front {
         let Received { caller, parsed, mut trail, started } = received;
         let is_request = matches!(parsed.message, Message::Request(_));
         let ended = self.judge(caller, parsed, &mut trail).await;
-        pipeline::conclude(&self.gateway, None, started, ended.as_ref().err(), &trail).await;
+        conclude(&self.gateway, None, started, ended.as_ref().err(), &trail).await;
         match ended {
             Ok(answer) => self.give(answer).await,
             Err(stop) => {

@@ -8,9 +8,9 @@ use tokio::time::timeout;
 use super::Front;
 use crate::authenticate::{Caller, implicit};
 use crate::own::{self, UpstreamSession};
-use crate::pipeline;
 use crate::record::Trail;
 use crate::respond::Answer;
+use crate::session_verbs;
 use crate::settings::milliseconds;
 use crate::stop::{ClientFault, Stop};
 
@@ -80,7 +80,7 @@ impl Front {
         if caller.session.is_none() {
             return Err(ClientFault::NotOpened.into());
         }
-        pipeline::session_stream(&self.gateway, caller, None, &mut trail).await
+        session_verbs::session_stream(&self.gateway, caller, None, &mut trail).await
     }
 
     /// Resolves when the program behind the session has ended, or the server says that the session has.

@@ -2,6 +2,7 @@
 
 use http::Method;
 use portcullis_gateway::Settings;
+use portcullis_state::grants::TokenHash;
 use tokio::net::TcpStream;
 
 use crate::client::{Client, MODERN_META, call_body};
@@ -122,6 +123,25 @@ async fn health_and_metrics_are_on_the_same_socket() {
     let rebound = page("/metrics").with("host", "evil.example").request(Method::GET, "").await;
     assert_eq!(rebound.status, 403);
     assert_eq!(page("/").request(Method::GET, "").await.status, 404);
+}
+
+#[tokio::test]
+async fn with_a_token_the_metrics_are_for_whoever_shows_it() {
+    let token = TokenHash::of("a-scraper");
+    let settings = Settings { metrics_token: Some(token), ..Settings::default() };
+    let rig = Rig::start(OPEN, true, plain(), settings).await;
+    let status = |token: &'static str| {
+        let page = rig.client_at("/metrics", token);
+        async move { page.request(Method::GET, "").await.status.as_u16() }
+    };
+    assert_eq!(status("a-scraper").await, 200);
+    assert_eq!(status("alice-token").await, 401, "a grant is no scraper");
+    let none = rig.client_at("/metrics", "x").with("authorization", "").request(Method::GET, "").await;
+    assert_eq!(none.status, 401);
+    let rebound = rig.client_at("/metrics", "a-scraper").with("host", "evil.example");
+    assert_eq!(rebound.request(Method::GET, "").await.status, 403);
+    let call = rig.client_at("/mcp/fake", "a-scraper").call("echo", r#"{"text":"x"}"#).await;
+    assert_eq!(call.status, 401, "and a scraper has no grant");
 }
 
 #[tokio::test]

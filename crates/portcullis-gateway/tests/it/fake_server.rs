@@ -124,7 +124,8 @@ async fn answer(
     let received = Received { verb: head.method, headers: head.headers, body };
     notes.lock().unwrap().push(received.clone());
     let play = script(&received).unwrap_or_else(|| ordinary(&received, modern));
-    let session = received.at("method") == "initialize";
+    // What is written out in full has no session of its own.
+    let session = received.at("method") == "initialize" && !matches!(play, Play::Raw(..));
     let mut response = perform(&received, play).await;
     if session {
         // Every fake server hands out the same id: they must not get each other's calls.

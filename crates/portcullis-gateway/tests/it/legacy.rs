@@ -73,6 +73,91 @@ async fn delete_ends_the_session_here_and_there() {
 }
 
 #[tokio::test]
+async fn delete_is_recorded_as_its_grants_and_ends_the_sessions_stream() {
+    let (play, _senders) = streaming();
+    let rig = Rig::start(OPEN, false, play, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    let mut stream = client.stream(Method::GET, "").await;
+    assert_eq!(client.request(Method::DELETE, "").await.status, StatusCode::NO_CONTENT);
+    let ended = tokio::time::timeout(std::time::Duration::from_secs(20), stream.next()).await;
+    assert!(ended.is_ok_and(|event| event.is_none()), "the stream outlives its session");
+    let decisions = rig.decisions("DELETE");
+    let by: Vec<String> = decisions.iter().map(|decision| at(decision, "grant")).collect();
+    assert_eq!(by, ["g_alice"], "{decisions:?}");
+    assert_eq!(at(&decisions[0], "session").len(), 64);
+}
+
+#[tokio::test]
+async fn the_end_of_a_session_that_only_the_gateway_knows_is_recorded_too() {
+    // A server that opens no session of its own.
+    let nameless = script(|received| {
+        let opened =
+            r#"{"protocolVersion":"2025-11-25","capabilities":{},"serverInfo":{"name":"f","version":"1"}}"#;
+        let text = format!(r#"{{"jsonrpc":"2.0","id":{},"result":{opened}}}"#, received.at("id"));
+        (received.at("method") == "initialize").then(|| Play::Raw(200, "application/json", text))
+    });
+    let rig = Rig::start(OPEN, false, nameless, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    assert_eq!(client.request(Method::DELETE, "").await.status, StatusCode::NO_CONTENT);
+    assert_eq!(at(&rig.decisions("DELETE")[0], "grant"), "g_alice");
+    assert!(rig.server.received.lock().unwrap().iter().all(|one| one.verb != Method::DELETE));
+}
+
+#[tokio::test]
+async fn a_question_that_nobody_answers_expires_and_makes_room() {
+    let (play, senders) = streaming();
+    let policy = r#"{"version":"1","default":"allow","server_requests":{"sampling":"allow"}}"#;
+    let settings = Settings {
+        question_timeout_ms: 50,
+        session_questions_max: 1,
+        keep_alive_ms: 20,
+        ..Settings::default()
+    };
+    let rig = Rig::start(policy, false, play, settings).await;
+    let client = rig.client.initialize().await;
+    let mut stream = client.stream(Method::POST, CALL).await;
+    let server = senders.lock().unwrap()[0].clone();
+    let ask = |id: u32| {
+        event(&format!(
+            r#"{{"jsonrpc":"2.0","id":{id},"method":"sampling/createMessage","params":{{"messages":[]}}}}"#
+        ))
+    };
+    server.send(ask(99)).unwrap();
+    let first = at(&stream.next().await.unwrap(), "id");
+    let answered = |id: &str| {
+        let received = rig.server.received.lock().unwrap();
+        received.iter().filter(|one| one.at("id") == id).cloned().collect::<Vec<Received>>()
+    };
+    let told = wait_for(|| answered("99").pop()).await;
+    assert_eq!(told.at("error|message"), "the client did not answer in time", "{}", told.body);
+    let late = format!(r#"{{"jsonrpc":"2.0","id":"{first}","result":{{"role":"assistant"}}}}"#);
+    assert_eq!(client.post(&late).await.status, 202);
+    assert_eq!(answered("99").len(), 1, "who is too late is not heard");
+    server.send(ask(100)).unwrap();
+    let second = stream.next().await.unwrap();
+    assert_eq!(at(&second, "method"), "sampling/createMessage", "there is room again: {second}");
+}
+
+#[tokio::test]
+async fn an_event_id_that_holds_the_credential_is_not_passed_on() {
+    let (play, senders) = streaming();
+    let rig = Rig::start(OPEN, false, play, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    let mut stream = client.stream(Method::POST, CALL).await;
+    let server = senders.lock().unwrap()[0].clone();
+    let log = |text: &str| {
+        event(&format!(
+            r#"{{"jsonrpc":"2.0","method":"notifications/message","params":{{"level":"info","data":"{text}"}}}}"#
+        ))
+    };
+    server.send("id: at-upstream-credential-1\ndata:\n\n".to_owned()).unwrap();
+    server.send(format!("id: at-upstream-credential-1\n{}", log("one"))).unwrap();
+    server.send(format!("id: two\n{}", log("two"))).unwrap();
+    assert_eq!(stream.event().await.unwrap().id, None);
+    assert_eq!(stream.event().await.unwrap().id.as_deref(), Some("two"));
+}
+
+#[tokio::test]
 async fn a_session_that_the_server_lost_is_lost_here_too() {
     let gone = script(|received| {
         (received.at("method") == "tools/call").then(|| Play::Raw(404, "text/plain", String::new()))

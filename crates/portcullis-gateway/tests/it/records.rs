@@ -133,7 +133,10 @@ async fn when_the_log_takes_nothing_nothing_is_let_through() {
         storage: std::sync::Arc::new(disk.clone()),
         ..Default::default()
     };
-    let (log, _) = DecisionLog::open(directory.path(), CheckpointKey::from_bytes(&[1; 32]), options).unwrap();
+    // The counters' snapshot goes beside the log.
+    let place = directory.path().join("log");
+    std::fs::create_dir(&place).unwrap();
+    let (log, _) = DecisionLog::open(&place, CheckpointKey::from_bytes(&[1; 32]), options).unwrap();
     let server = crate::fake_server::FakeServer::start(true, crate::rig::plain()).await;
     let snapshot = crate::rig::snapshot(&[("fake", crate::rig::url_of(&server))], OPEN, 1);
     let state = portcullis_gateway::State {

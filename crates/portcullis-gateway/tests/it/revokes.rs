@@ -4,7 +4,8 @@ use std::sync::{Arc, Mutex};
 
 use http::Method;
 use jiff::Timestamp;
-use portcullis_gateway::{Gateway, Settings, Snapshot};
+use portcullis_gateway::{Gateway, ServerSpec, Settings, Snapshot};
+use portcullis_policy::Class;
 use portcullis_state::grants::GrantTable;
 use tokio::net::{TcpSocket, TcpStream};
 
@@ -47,6 +48,59 @@ async fn a_revoked_grant_loses_its_open_streams_and_sessions_at_once() {
         404,
         "its session is gone"
     );
+}
+
+/// The same server with other words about it, or at another address.
+fn reconfigure(rig: &Rig, change: impl Fn(&mut ServerSpec)) {
+    let grants = GrantTable::build([entry(TOKEN, grant("alice", &[("fake", "p")]))], None).unwrap();
+    let mut server = spec("fake", url_of(&rig.server));
+    change(&mut server);
+    rig.gateway.replace(Snapshot::compile(vec![server], vec![active(OPEN, 1)], grants).unwrap());
+}
+
+#[tokio::test]
+async fn another_class_or_patience_keeps_sessions_and_counts_at_once() {
+    let silent = script(|received| {
+        let slow = received.at("params|name") == "late" && received.at("method") == "tools/call";
+        slow.then(|| Play::Silence)
+    });
+    let rig = Rig::start(OPEN, false, silent, Settings::default()).await;
+    let client = rig.client.initialize().await;
+    let call = |tool: &str| {
+        format!(
+            r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{{"text":"x"}}}}}}"#
+        )
+    };
+    assert_eq!(client.post(&call("echo")).await.at("result|isError"), "false");
+    let mut stream = client.stream(Method::GET, "").await;
+    reconfigure(&rig, |server| {
+        server.classes.insert("echo".into(), Class::Financial);
+        server.answer_timeout_ms = Some(1_000);
+    });
+    let answer = client.post(&call("echo")).await;
+    assert_eq!(answer.at("result|isError"), "false", "{}", answer.text);
+    let classes: Vec<String> =
+        rig.decisions("tools/call").iter().map(|decision| at(decision, "class")).collect();
+    assert_eq!(classes, ["Read", "Financial"]);
+    let answer = client.post(&call("late")).await;
+    assert_eq!(answer.at("error|message"), "the server did not answer in time", "{}", answer.text);
+    rig.replace_policy(r#"{"version":"1","default":"allow","hide":["secret"]}"#, 2);
+    assert_eq!(at(&stream.next().await.unwrap(), "method"), "notifications/tools/list_changed");
+}
+
+#[tokio::test]
+async fn who_is_cut_off_by_a_change_of_the_server_is_told_so() {
+    let (play, senders) = streaming("tools/call");
+    let rig = Rig::start(OPEN, true, play, Settings::default()).await;
+    let client = rig.client.modern("tools/call", "echo");
+    let mut stream = client.stream(Method::POST, &call_body("echo", r#"{"text":"x"}"#)).await;
+    let server = senders.lock().unwrap()[0].clone();
+    reconfigure(&rig, |server| server.headers.clear());
+    let last = stream.next().await.unwrap();
+    let message = at(&last, "error|message");
+    assert!(message.contains("configuration of the server has changed"), "{last}");
+    assert!(!message.contains("token"), "{last}");
+    server.closed().await;
 }
 
 #[tokio::test]

@@ -168,6 +168,48 @@ async fn a_server_that_falls_silent_is_given_up() {
     assert_eq!(at(&error, "error|message"), "the server did not answer in time");
 }
 
+/// How the only tool call ended, once that is in the log.
+async fn ending(rig: &Rig) -> (String, String) {
+    loop {
+        let decision = rig.decisions("tools/call").first().map(|decision| at(decision, "seq"));
+        let records = rig.records();
+        let outcome = records.iter().find(|record| Some(at(record, "decision")) == decision);
+        if let Some(outcome) = outcome {
+            return (at(outcome, "outcome"), at(outcome, "status"));
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(5)).await;
+    }
+}
+
+#[tokio::test]
+async fn an_error_in_a_stream_is_no_success_and_both_have_a_status() {
+    let error = r#""error":{"code":-32000,"message":"no"}"#;
+    for (answer, ended) in [(r#""result":{"resultType":"complete"}"#, "answered"), (error, "failed")] {
+        let (play, senders) = streaming("tools/call");
+        let rig = Rig::start(OPEN, true, play, Settings::default()).await;
+        let (mut stream, server, id) = open_call(&rig, &senders).await;
+        server.send(event(&format!(r#"{{"jsonrpc":"2.0","id":{id},{answer}}}"#))).unwrap();
+        assert_eq!(at(&stream.next().await.unwrap(), "id"), "7");
+        assert_eq!(ending(&rig).await, (ended.to_owned(), "200".to_owned()));
+    }
+}
+
+#[tokio::test]
+async fn a_server_that_sends_comments_is_alive() {
+    let (play, senders) = streaming("tools/call");
+    let settings = Settings { upstream_answer_timeout_ms: 1_500, ..Settings::default() };
+    let rig = Rig::start(OPEN, true, play, settings).await;
+    let (mut stream, server, id) = open_call(&rig, &senders).await;
+    for _ in 0..15 {
+        tokio::time::sleep(std::time::Duration::from_millis(150)).await;
+        server.send(": still here\n\n".to_owned()).unwrap();
+    }
+    let answer = format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{{"resultType":"complete","n":1}}}}"#);
+    server.send(event(&answer)).unwrap();
+    let seen = stream.next().await.unwrap();
+    assert_eq!(at(&seen, "result|n"), "1", "{seen}");
+}
+
 #[tokio::test]
 async fn streams_are_bounded_before_anything_leaves_and_leave_calls_their_room() {
     let senders: Senders = Arc::default();

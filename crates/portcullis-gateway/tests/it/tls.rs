@@ -40,7 +40,10 @@ async fn listen_with_tls(config: Arc<rustls::ServerConfig>) -> (FakeServer, temp
     let server = FakeServer::start(true, plain()).await;
     let directory = tempfile::tempdir().unwrap();
     let key = CheckpointKey::from_bytes(&[1; 32]);
-    let (log, _) = DecisionLog::open(directory.path(), key, LogOptions::default()).unwrap();
+    // The counters' snapshot goes beside the log.
+    let place = directory.path().join("log");
+    std::fs::create_dir(&place).unwrap();
+    let (log, _) = DecisionLog::open(&place, key, LogOptions::default()).unwrap();
     let state = State {
         log: Arc::new(log),
         ledger: Arc::new(Ledger::empty()),

@@ -34,6 +34,12 @@ pub(crate) const TOP: &[Key] = &[
         "Which calls wait until their record is on disk. Default: `\"group\"`, those of class Write and up.",
     ),
     key("log_days_max", "number", "Days that closed log segments are kept. Default: for ever."),
+    key(
+        "metrics_token",
+        "`env:NAME` or `file:PATH`",
+        "Where the token is that `/metrics` wants from whoever reads it. Default: none, and only this machine is \
+         answered.",
+    ),
     key("settings", "table", "Bounds of the gateway, see below."),
     key("servers", "tables", "The servers, each as `[[servers]]`."),
     key("policies", "tables", "The policies, each as `[[policies]]`."),

@@ -129,6 +129,7 @@ fn read_config(root: &Section<'_>) -> Result<Config, ConfigFault> {
     root.check_keys(keys::TOP)?;
     let listen = root.parsed("listen", "an address such as \"127.0.0.1:8700\"")?.unwrap_or(LISTEN);
     let tls = read_tls(root, listen)?;
+    let metrics_token = sections::metrics_token(root)?;
     let config = Config {
         listen,
         data_dir: root.path("data_dir")?.unwrap_or_else(|| root.beside(DATA_DIR)),
@@ -138,7 +139,7 @@ fn read_config(root: &Section<'_>) -> Result<Config, ConfigFault> {
             _ => SyncMode::Group,
         },
         log_days_max: root.whole("log_days_max", 1)?,
-        settings: settings::read(root)?,
+        settings: Settings { metrics_token, ..settings::read(root)? },
         servers: sections::servers(root)?,
         policies: sections::policies(root)?,
         grants: sections::grants(root)?,

@@ -150,19 +150,33 @@ fn token(section: &Section<'_>) -> Result<TokenHash, ConfigFault> {
             "token",
             "a token does not belong into this file: say `env:NAME` or `file:PATH`, or give `token_sha256`",
         )),
-        (Some(_), None) => {
-            let token = section.secret("token")?;
-            if token.expose().chars().count() < TOKEN_CHARACTERS_MIN {
-                let message = format!("the token is shorter than {TOKEN_CHARACTERS_MIN} characters");
-                return Err(section.fault("token", message));
-            }
-            Ok(TokenHash::of(token.expose()))
-        }
+        (Some(_), None) => referred_token(section, "token"),
         (None, None) => {
             section.required("token")?;
             Err(section.fault("token", "`token` is missing here"))
         }
     }
+}
+
+/// What whoever reads `/metrics` has to show.
+pub(super) fn metrics_token(root: &Section<'_>) -> Result<Option<TokenHash>, ConfigFault> {
+    match root.text("metrics_token")? {
+        None => Ok(None),
+        Some(text) if !secret::is_reference(text) => {
+            let message = "a token does not belong into this file: say `env:NAME` or `file:PATH`";
+            Err(root.fault("metrics_token", message))
+        }
+        Some(_) => referred_token(root, "metrics_token").map(Some),
+    }
+}
+
+fn referred_token(section: &Section<'_>, key: &str) -> Result<TokenHash, ConfigFault> {
+    let token = section.secret(key)?;
+    if token.expose().chars().count() < TOKEN_CHARACTERS_MIN {
+        let message = format!("the token is shorter than {TOKEN_CHARACTERS_MIN} characters");
+        return Err(section.fault(key, message));
+    }
+    Ok(TokenHash::of(token.expose()))
 }
 
 /// Names are used once, and only names that are there are used.

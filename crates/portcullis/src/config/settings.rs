@@ -60,6 +60,7 @@ const BOUNDS: &[Bound] = bounds! {
     Milliseconds session_idle_timeout_ms "A session that nobody used for so long is ended.";
     Count session_calls_max "Calls of one session that wait for their answers.";
     Count session_questions_max "Questions of servers to one session that wait for their answers.";
+    Milliseconds question_timeout_ms "How long a client may take to answer a question of a server.";
     Count streams_max "Subscriptions and streams of sessions open at once.";
     Count streams_per_grant_max "Subscriptions and streams of sessions of one grant.";
     Count stream_events_max "Events that wait for a slow reader.";
