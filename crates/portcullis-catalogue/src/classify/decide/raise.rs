@@ -130,7 +130,9 @@ impl Draft<'_> {
         let words = split_text(lead, LEAD_WORDS);
         // `MySQL query tool`: no verb, and yet a query.
         let is_query = |word: &Token| matches!(word.text.as_str(), "query" | "queries");
-        let told = self.verb.is_empty() && self.class == Some(Class::Read) && words.iter().any(is_query);
+        let spoken =
+            [&self.name, &self.description.lead].into_iter().flatten().any(|reading| reading.verb.is_some());
+        let told = !spoken && self.class == Some(Class::Read) && words.iter().any(is_query);
         if !told && !matches!(self.verb, "query" | "execute" | "run" | "exec") {
             return;
         }
