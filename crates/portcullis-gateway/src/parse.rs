@@ -7,7 +7,7 @@ use http::HeaderMap;
 use http::header::{ACCEPT, CONTENT_ENCODING, CONTENT_TYPE};
 use hyper::body::Incoming as IncomingBody;
 use portcullis_json::Limits;
-use portcullis_mcp::headers::{ParamPolicy, compare};
+use portcullis_mcp::headers::{self, HeaderMismatch, HeaderProblem, ParamPolicy, compare};
 use portcullis_mcp::params::RequestParams;
 use portcullis_mcp::{Claim, Era, Incoming, LegacyRevision, Message, Refusal, Sender, meta};
 
@@ -49,14 +49,33 @@ pub(crate) enum Envelope<'a> {
 }
 
 impl Envelope<'_> {
-    /// The era that is said around the message, of a message that may come at all.
+    /// Whether a message may come in it at all.
+    fn check(self) -> Result<(), Stop> {
+        match self {
+            Envelope::Http(headers) => check_media(headers),
+            Envelope::Line(_) => Ok(()),
+        }
+    }
+
+    /// The era that is said around the message.
     fn era(self) -> Result<Option<Era>, Stop> {
         match self {
-            Envelope::Http(headers) => {
-                check_media(headers)?;
-                revision_header(headers)
-            }
+            Envelope::Http(headers) => revision_header(headers),
             Envelope::Line(era) => Ok(era),
+        }
+    }
+
+    /// A header and a body that name different revisions disagree, whatever either name is worth.
+    fn names_revision_of(self, incoming: &Incoming) -> Result<(), Stop> {
+        let (Envelope::Http(headers), Some(named)) = (self, incoming.revision()) else {
+            return Ok(());
+        };
+        match headers.get(PROTOCOL_VERSION) {
+            Some(header) if header != named => {
+                let header = headers::PROTOCOL_VERSION.to_owned();
+                Err(Refusal::Headers(HeaderMismatch { header, problem: HeaderProblem::Differs }).into())
+            }
+            _ => Ok(()),
         }
     }
 
@@ -83,8 +102,26 @@ pub(crate) fn parse(
     bytes: &[u8],
     trail: &mut Trail,
 ) -> Result<Parsed, Stop> {
-    let said = envelope.era()?;
-    trail.era = said;
+    place(gateway, caller, envelope, bytes, trail).map_err(|stop| match stop {
+        Stop::Client(ClientFault::Malformed(Refusal::UnsupportedRevision(requested))) => {
+            let supported = caller.server.eras.revisions();
+            ClientFault::UnsupportedRevision { requested, supported }.into()
+        }
+        other => other,
+    })
+}
+
+fn place(
+    gateway: &Gateway,
+    caller: &mut Caller,
+    envelope: Envelope<'_>,
+    bytes: &[u8],
+    trail: &mut Trail,
+) -> Result<Parsed, Stop> {
+    envelope.check()?;
+    // What is wrong with it is said once the id is known.
+    let said = envelope.era();
+    trail.era = said.as_ref().ok().copied().flatten();
     let limits = Limits { bytes_max: gateway.settings.body_bytes_max, depth_max: MESSAGE_DEPTH_MAX };
     let refused = |trail: &mut Trail, refused: portcullis_mcp::Refused| {
         trail.id = refused.id;
@@ -92,8 +129,9 @@ pub(crate) fn parse(
     };
     let incoming = Incoming::read(bytes, Sender::Client, &limits).map_err(|r| refused(trail, r))?;
     trail.id = incoming.request_id().cloned();
+    envelope.names_revision_of(&incoming)?;
     let claim = incoming.claim().map_err(|r| refused(trail, r))?;
-    let era = era_of(gateway, caller, envelope, claim, said)?;
+    let era = era_of(gateway, caller, envelope, claim, said?)?;
     trail.era = Some(era);
     if era.is_modern() || claim == Claim::Initialize {
         caller.session = None;
@@ -162,10 +200,11 @@ pub(crate) fn revision_header(headers: &HeaderMap) -> Result<Option<Era>, Stop> 
     let mut values = headers.get_all(PROTOCOL_VERSION).iter();
     match (values.next(), values.next()) {
         (None, _) => Ok(None),
-        (Some(value), None) => match value.to_str().ok().map(Era::parse) {
-            Some(Some(era)) => Ok(Some(era)),
-            _ => Err(Refusal::UnsupportedRevision(None).into()),
-        },
+        (Some(value), None) => {
+            let named = value.to_str().unwrap_or_default();
+            let era = Era::parse(named).ok_or_else(|| Refusal::unsupported_revision(named))?;
+            Ok(Some(era))
+        }
         (Some(_), Some(_)) => Err(ClientFault::WrongRevisionHeader.into()),
     }
 }

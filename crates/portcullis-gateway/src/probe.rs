@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use arc_swap::ArcSwapOption;
 use portcullis_json::{Object, Value};
-use portcullis_mcp::{Era, Outcome, code};
+use portcullis_mcp::{Era, Outcome, SUPPORTED_REVISIONS, code};
 
 use crate::gateway::Gateway;
 use crate::once::{Once, Patience};
@@ -25,6 +25,16 @@ pub(crate) struct Eras {
     pub(crate) modern: bool,
 }
 
+impl Eras {
+    fn has(self, revision: &str) -> bool {
+        match Era::parse(revision) {
+            Some(Era::Modern) => self.modern,
+            Some(Era::Legacy(_)) => self.legacy,
+            None => false,
+        }
+    }
+}
+
 const LEGACY_ONLY: Eras = Eras { legacy: true, modern: false };
 
 /// What was found out.
@@ -37,6 +47,8 @@ pub(crate) struct EraMemory {
 struct Found {
     eras: Eras,
     is_guess: bool,
+    /// Those of our revisions that the server says it speaks, if it says so.
+    listed: Option<Vec<&'static str>>,
     at: Instant,
 }
 
@@ -48,8 +60,18 @@ impl EraMemory {
         (!found.is_guess || found.at.elapsed() < doubt).then_some(found.eras)
     }
 
-    fn set(&self, eras: Eras, is_guess: bool) {
-        self.found.store(Some(Arc::new(Found { eras, is_guess, at: Instant::now() })));
+    fn set(&self, eras: Eras, is_guess: bool, listed: Option<Vec<&'static str>>) {
+        self.found.store(Some(Arc::new(Found { eras, is_guess, listed, at: Instant::now() })));
+    }
+
+    /// The revisions in which the server could be spoken to, as far as is known.
+    pub(crate) fn revisions(&self) -> Vec<&'static str> {
+        let found = self.found.load();
+        match found.as_deref() {
+            Some(Found { listed: Some(listed), .. }) => listed.clone(),
+            Some(found) => SUPPORTED_REVISIONS.into_iter().filter(|name| found.eras.has(name)).collect(),
+            None => SUPPORTED_REVISIONS.to_vec(),
+        }
     }
 
     /// What we believed did not hold: ask again next time.
@@ -97,10 +119,12 @@ async fn ask(gateway: Arc<Gateway>, server: Arc<Server>) -> Result<Eras, Stop> {
     let patience = server.probe_timeout(&gateway.settings);
     let asked = own::request(&gateway, &server, own::Place::modern(), "server/discover", Object::new());
     let answer = tokio::time::timeout(patience, asked).await;
-    let (eras, is_guess) = read(answer.unwrap_or(Err(UpstreamFault::TimedOut.into())))?;
+    let answer = answer.unwrap_or(Err(UpstreamFault::TimedOut.into()));
+    let listed = listed(&answer);
+    let (eras, is_guess) = read(answer)?;
     let Eras { legacy, modern } = eras;
     tracing::info!(server = server.name(), legacy, modern, is_guess, "asked for the era");
-    server.eras.set(eras, is_guess);
+    server.eras.set(eras, is_guess, listed);
     Ok(eras)
 }
 
@@ -142,6 +166,15 @@ fn read(answer: Result<own::Answered, Stop>) -> Result<(Eras, bool), Stop> {
             _ => (LEGACY_ONLY, false),
         },
     })
+}
+
+fn listed(answer: &Result<own::Answered, Stop>) -> Option<Vec<&'static str>> {
+    let Ok(own::Answered { outcome: Outcome::Result(result), .. }) = answer else {
+        return None;
+    };
+    let versions = result.get("supportedVersions").and_then(Value::as_array)?;
+    let is_listed = |name: &&str| versions.iter().any(|version| version.as_str() == Some(*name));
+    Some(SUPPORTED_REVISIONS.into_iter().filter(is_listed).collect())
 }
 
 fn lists_legacy(result: &Object) -> bool {

@@ -8,6 +8,7 @@ use std::sync::Arc;
 use http::{HeaderMap, HeaderName, HeaderValue};
 use portcullis_json::{Object, Value};
 use portcullis_mcp::headers::ParamPolicy;
+use portcullis_mcp::meta::{ModernMeta, key};
 use portcullis_mcp::params::{Reference, RequestParams};
 use portcullis_mcp::{Era, LegacyRevision, Message, Notification, Request, Sender, Subject};
 use portcullis_policy::Detectors;
@@ -163,11 +164,25 @@ async fn about(
             | RequestParams::TaskCancel(id),
         ) => {
             let task = gateway.tasks.find(&caller.server, id.0, caller.grant_id());
-            About::Task(task.ok_or(ClientFault::UnknownTask)?.redact)
+            About::Task(task.ok_or_else(|| no_task(era, request))?.redact)
         }
         Some(RequestParams::SubscriptionListen(_)) => About::Listen,
         _ => About::Nothing,
     })
+}
+
+/// What is wrong with a request about a task that is not the caller's. A server would first look whether the
+/// client knows tasks at all.
+fn no_task(era: Era, request: &Request) -> ClientFault {
+    let declares = |meta: ModernMeta<'_>| {
+        let extensions = meta.client_capabilities.get("extensions")?.as_object()?;
+        extensions.get(key::TASKS).map(|_| ())
+    };
+    let meta = ModernMeta::read(request.params.as_ref()).ok();
+    match era.is_modern() && meta.and_then(declares).is_none() {
+        true => ClientFault::TasksUndeclared,
+        false => ClientFault::UnknownTask,
+    }
 }
 
 /// Keys and a keyed digest: never a value.

@@ -149,14 +149,33 @@ pub(crate) fn error_object(stop: &Stop) -> ErrorObject {
             ErrorObject::new(portcullis_mcp::code::INVALID_PARAMS, format!("Unknown tool: {name}"))
         }
         Stop::Client(ClientFault::Malformed(refusal)) => ErrorObject::from(refusal),
-        Stop::Client(fault) => ErrorObject::new(client_code(fault), client_text(fault)),
+        Stop::Client(fault) => {
+            let error = ErrorObject::new(client_code(fault), client_text(fault));
+            ErrorObject { data: client_data(fault).map(Value::from), ..error }
+        }
         Stop::Gateway(fault) => ErrorObject::new(portcullis_mcp::code::INTERNAL, gateway_text(fault)),
         Stop::Upstream(fault) => ErrorObject::new(code::UPSTREAM, fault.text()),
     }
 }
 
+/// What the protocol wants to be said with an error, beyond its code.
+fn client_data(fault: &ClientFault) -> Option<Object> {
+    match fault {
+        ClientFault::UnsupportedRevision { requested, supported } => {
+            Some(portcullis_mcp::revisions(supported, requested.as_deref()))
+        }
+        ClientFault::TasksUndeclared => {
+            let extensions = Object::new().with(portcullis_mcp::meta::key::TASKS, Object::new());
+            Some(Object::new().with("requiredCapabilities", Object::new().with("extensions", extensions)))
+        }
+        _ => None,
+    }
+}
+
 fn client_code(fault: &ClientFault) -> i64 {
     match fault {
+        ClientFault::UnsupportedRevision { .. } => portcullis_mcp::code::UNSUPPORTED_REVISION,
+        ClientFault::TasksUndeclared => portcullis_mcp::code::MISSING_CAPABILITY,
         ClientFault::EraMismatch { .. } => code::ERA,
         ClientFault::NotOffered(_) => portcullis_mcp::code::METHOD_NOT_FOUND,
         ClientFault::UnknownTask => portcullis_mcp::code::INVALID_PARAMS,
@@ -184,6 +203,8 @@ fn client_text(fault: &ClientFault) -> String {
         ClientFault::WrongRevisionHeader => "`MCP-Protocol-Version` does not fit the message",
         ClientFault::EraMismatch { client } => return era_text(*client),
         ClientFault::UnknownTask => "unknown task",
+        ClientFault::TasksUndeclared => "the client has not declared the tasks extension",
+        ClientFault::UnsupportedRevision { .. } => "unsupported protocol version",
         ClientFault::NotOffered(why) => why,
     };
     text.to_owned()
@@ -259,6 +280,8 @@ fn client_status(fault: &ClientFault, is_modern: bool) -> StatusCode {
         | ClientFault::Malformed(_)
         | ClientFault::SessionMissing
         | ClientFault::NotOpened
+        | ClientFault::TasksUndeclared
+        | ClientFault::UnsupportedRevision { .. }
         | ClientFault::WrongRevisionHeader => StatusCode::BAD_REQUEST,
     }
 }

@@ -71,8 +71,15 @@ pub(crate) enum ClientFault {
     EraMismatch {
         client: Era,
     },
+    /// A revision that we do not speak, and those that could be asked for instead.
+    UnsupportedRevision {
+        requested: Option<String>,
+        supported: Vec<&'static str>,
+    },
     /// Another grant's task, or nobody's.
     UnknownTask,
+    /// A task of nobody's, from a client that has not said that it knows tasks.
+    TasksUndeclared,
     /// A method that exists and that we do not pass on.
     NotOffered(&'static str),
 }

@@ -47,6 +47,14 @@ impl Incoming {
         })
     }
 
+    /// The revision that a request names, whatever it is worth.
+    pub fn revision(&self) -> Option<&str> {
+        match &self.message {
+            Message::Request(request) => meta::revision(request.params.as_ref()),
+            Message::Notification(_) | Message::Response(_) => None,
+        }
+    }
+
     /// The id to answer under, if this is a request.
     pub fn request_id(&self) -> Option<&Id> {
         match &self.message {

@@ -30,4 +30,4 @@ pub use id::{ID_BYTES_MAX, Id};
 pub use incoming::Incoming;
 pub use message::{ErrorObject, Message, Notification, Outcome, Request, Response};
 pub use method::{METHODS, Method, MethodKind, Sender, Subject};
-pub use refusal::{FieldFault, Problem, Refusal, Refused, code};
+pub use refusal::{FieldFault, Problem, Refusal, Refused, code, revisions};

@@ -21,6 +21,8 @@ pub mod key {
     pub const SUBSCRIPTION_ID: &str = "io.modelcontextprotocol/subscriptionId";
     /// The task that a legacy message belongs to.
     pub const RELATED_TASK: &str = "io.modelcontextprotocol/related-task";
+    /// The extension that has tasks, in the capabilities.
+    pub const TASKS: &str = "io.modelcontextprotocol/tasks";
     /// Under which progress is reported.
     pub const PROGRESS_TOKEN: &str = "progressToken";
 }
@@ -83,20 +85,16 @@ pub(crate) fn claims_modern(params: Option<&Object>) -> Result<bool, Refusal> {
     }
 }
 
+/// The revision that the parameters of a request name, whatever it is worth.
+pub(crate) fn revision(params: Option<&Object>) -> Option<&str> {
+    params?.get("_meta")?.as_object()?.get(key::PROTOCOL_VERSION)?.as_str()
+}
+
 fn check_revision(revision: &str) -> Result<(), Refusal> {
     if Era::parse(revision) == Some(Era::Modern) {
         return Ok(());
     }
-    let requested = looks_like_a_date(revision).then(|| revision.to_owned());
-    Err(Refusal::UnsupportedRevision(requested))
-}
-
-fn looks_like_a_date(text: &str) -> bool {
-    text.len() == 10
-        && text.bytes().enumerate().all(|(at, byte)| match at {
-            4 | 7 => byte == b'-',
-            _ => byte.is_ascii_digit(),
-        })
+    Err(Refusal::unsupported_revision(revision))
 }
 
 /// The progress token in the parameters of a request of either era.

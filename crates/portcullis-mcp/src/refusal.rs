@@ -1,7 +1,7 @@
 //! Why a message is refused: one closed list, each with its JSON-RPC code and a message for the sender.
 //!
 //! No message repeats anything that the sender wrote: field names are ours. The one exception is the
-//! date of an unknown revision, which the protocol wants back, and only if it looks like a date.
+//! name of an unknown revision, which the protocol wants back, and only if it looks like a date or a version.
 
 use std::fmt;
 
@@ -84,13 +84,22 @@ pub enum Refusal {
     NeedsNoId,
     /// A field does not fit.
     Field(FieldFault),
-    /// A revision that we do not speak; the date, if it looked like one.
+    /// A revision that we do not speak; its name, if it looked like one.
     UnsupportedRevision(Option<String>),
     /// The HTTP headers do not repeat the body.
     Headers(HeaderMismatch),
 }
 
 impl Refusal {
+    /// Somebody asked for `revision`, which we do not speak.
+    pub fn unsupported_revision(revision: &str) -> Refusal {
+        const NAME_BYTES_MAX: usize = 32;
+        let number = revision.strip_prefix('v').unwrap_or(revision);
+        let digits = number.bytes().all(|byte| byte.is_ascii_digit() || b".-".contains(&byte));
+        let is_name = digits && !number.is_empty() && revision.len() <= NAME_BYTES_MAX;
+        Refusal::UnsupportedRevision(is_name.then(|| revision.to_owned()))
+    }
+
     /// The JSON-RPC code.
     pub fn code(&self) -> i64 {
         use Refusal::*;
@@ -139,14 +148,19 @@ impl Refusal {
 
     /// The error's `data`, where the protocol asks for one.
     pub fn data(&self) -> Option<Value> {
-        let Refusal::UnsupportedRevision(requested) = self else {
-            return None;
-        };
-        let supported = SUPPORTED_REVISIONS.map(Value::from).to_vec();
-        let requested = requested.as_deref().unwrap_or("unknown");
-        let data = Object::new().with("supported", supported).with("requested", requested);
-        Some(data.into())
+        match self {
+            Refusal::UnsupportedRevision(requested) => {
+                Some(revisions(&SUPPORTED_REVISIONS, requested.as_deref()).into())
+            }
+            _ => None,
+        }
     }
+}
+
+/// The `data` of an error about an unknown revision: those that could be asked for instead.
+pub fn revisions(supported: &[&str], requested: Option<&str>) -> Object {
+    let supported: Vec<Value> = supported.iter().map(|name| Value::from(*name)).collect();
+    Object::new().with("supported", supported).with("requested", requested.unwrap_or("unknown"))
 }
 
 impl From<&Refusal> for ErrorObject {

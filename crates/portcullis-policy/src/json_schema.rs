@@ -339,6 +339,21 @@ mod tests {
         check(list, &deep_object(60), true, true);
     }
 
+    /// Not fetched, and not taken for a schema that permits anything.
+    #[test]
+    fn a_reference_that_leads_outside_or_nowhere_does_not_compile() {
+        for reference in [
+            "#/nowhere",
+            "file:///etc/passwd",
+            "http://127.0.0.1:1/schema",
+            "https://example.com/schema",
+            "other",
+        ] {
+            let schema = format!(r#"{{"type":"object","properties":{{"a":{{"$ref":"{reference}"}}}}}}"#);
+            assert!(JsonSchema::compile(&read(&schema), Dialect::AsDeclared).is_err(), "{reference}");
+        }
+    }
+
     #[test]
     fn schemas_that_lead_nowhere_or_outside_do_not_hang() {
         for schema in [

@@ -7,14 +7,16 @@
     reason = "a task speaks to the person at the terminal, and has no other output"
 )]
 
+use std::collections::BTreeSet;
 use std::process::ExitCode;
 
-use clap::{Parser, Subcommand};
+use clap::{CommandFactory, Parser, Subcommand};
 
 mod bench;
 mod catalogue_build;
 mod catalogue_eval;
 mod ci;
+mod conformance;
 mod docs;
 mod fuzz_policy;
 mod process;
@@ -41,10 +43,18 @@ enum Task {
     FuzzPolicy(fuzz_policy::Arguments),
     /// Run the benchmarks, and count a decision's instructions where valgrind is installed
     Bench(bench::Arguments),
+    /// Run the official conformance suite against our fixture server, bare and behind the gateway
+    Conformance(conformance::Arguments),
     /// Install and start the servers of a list, and write what they list into the index that ships
     CatalogueBuild(catalogue_build::Arguments),
     /// Measure the classifier against files of labelled tools
     CatalogueEval(catalogue_eval::Arguments),
+}
+
+/// The names of all tasks.
+fn tasks() -> BTreeSet<String> {
+    let command = Arguments::command();
+    command.get_subcommands().map(|task| task.get_name().to_owned()).collect()
 }
 
 fn main() -> ExitCode {
@@ -54,6 +64,7 @@ fn main() -> ExitCode {
         Task::Docs => workspace::build_product().and_then(|product| docs::write(&product)),
         Task::FuzzPolicy(arguments) => fuzz_policy::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
+        Task::Conformance(arguments) => conformance::run(&arguments),
         Task::CatalogueBuild(arguments) => catalogue_build::run(&arguments),
         Task::CatalogueEval(arguments) => catalogue_eval::run(&arguments),
     };

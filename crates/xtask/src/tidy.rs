@@ -16,6 +16,7 @@ mod sources;
 
 mod arrows;
 mod attributes;
+mod evidence;
 mod generated;
 mod invariants;
 mod links;
@@ -79,6 +80,7 @@ fn find_all(product: &Path) -> Result<Vec<Finding>> {
     findings.extend(names::check(&sources.rust));
     findings.extend(attributes::check(&sources.rust));
     findings.extend(invariants::check(&sources.texts));
+    findings.extend(evidence::check(&sources.texts, &crate::tasks()));
     findings.extend(links::check(&sources));
     findings.extend(machine_paths::check(&sources.texts));
     findings.extend(generated::check(product, &sources.texts));

@@ -76,7 +76,7 @@ async fn what_is_not_one_clear_message_never_gets_past_the_reader() {
         (good.replace("\"id\":7", "\"id\":1.5"), 400, "-32600"),
         (good.replace("tools/call", "Tools/call"), 404, "-32601"),
         (good.replace("{\"text\":\"x\"}", "[1]"), 400, "-32602"),
-        (good.replace("2026-07-28", "2031-01-01"), 400, "-32022"),
+        (good.replace("2026-07-28", "2031-01-01"), 400, "-32020"),
         (good.replace("echo", "write"), 400, "-32020"),
         (good.replace(MODERN_META, "\"_meta\":{}"), 400, "-32602"),
     ];
@@ -87,6 +87,32 @@ async fn what_is_not_one_clear_message_never_gets_past_the_reader() {
     assert_eq!(rig.server.count(), before, "nothing of it was forwarded");
     let malformed = |record: &portcullis_json::Value| crate::client::at(record, "outcome") == "malformed";
     assert_eq!(rig.records().iter().filter(|record| malformed(record)).count(), 13, "each is in the log");
+}
+
+/// The id comes back, and the revisions are those that this server speaks, not all that we do.
+#[tokio::test]
+async fn an_unknown_revision_is_answered_with_those_of_the_server() {
+    let rig = Rig::modern(OPEN).await;
+    rig.client.call("echo", r#"{"text":"x"}"#).await;
+    let before = rig.server.count();
+    let future = call_body("echo", r#"{"text":"x"}"#).replace("2026-07-28", "v999.0.0");
+    let client = rig.client.modern("tools/call", "echo").with("mcp-protocol-version", "v999.0.0");
+    let answer = client.post(&future).await;
+    assert_eq!(
+        (answer.status.as_u16(), answer.at("error|code").as_str(), answer.at("id").as_str()),
+        (400, "-32022", "7")
+    );
+    assert_eq!(answer.at("error|data"), r#"{"supported":["2026-07-28"],"requested":"v999.0.0"}"#);
+    let silent = future.replace("io.modelcontextprotocol/protocolVersion", "other");
+    let answer = client.post(&silent).await;
+    assert_eq!((answer.at("error|code").as_str(), answer.at("id").as_str()), ("-32022", "7"));
+    let other = client.with("mcp-protocol-version", "2026-07-28").post(&future).await;
+    assert_eq!(
+        (other.at("error|code").as_str(), other.at("id").as_str()),
+        ("-32020", "7"),
+        "they disagree first"
+    );
+    assert_eq!(rig.server.count(), before);
 }
 
 #[tokio::test]

@@ -37,10 +37,13 @@ async fn resources_templates_and_prompts_are_filtered() {
     let rig = Rig::modern(policy).await;
     let resources = rig.client.ask("resources/list", "", "").await.json();
     assert_eq!(names(&resources, "resources", "uri"), ["doc://open/a"]);
+    assert_eq!(at(&resources, "result|cacheScope"), "private");
     let templates = rig.client.ask("resources/templates/list", "", "").await.json();
     assert_eq!(names(&templates, "resourceTemplates", "uriTemplate"), ["doc://open/{x}"]);
+    assert_eq!(at(&templates, "result|cacheScope"), "private");
     let prompts = rig.client.ask("prompts/list", "", "").await.json();
     assert_eq!(names(&prompts, "prompts", "name"), ["greet"]);
+    assert_eq!(at(&prompts, "result|cacheScope"), "private");
 }
 
 #[tokio::test]

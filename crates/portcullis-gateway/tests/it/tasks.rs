@@ -39,6 +39,20 @@ async fn a_modern_task_is_its_grants_alone_and_its_result_is_redacted() {
     assert_eq!(rig.server.got("tasks/get").len(), 1);
 }
 
+/// As a server would answer, and the same for a task that is another grant's.
+#[tokio::test]
+async fn a_client_that_does_not_know_tasks_is_told_what_it_lacks() {
+    let rig = Rig::start(POLICY, true, working(true), Settings::default()).await;
+    rig.client.call("write", "{}").await;
+    let other = rig.client_at("/mcp/fake", OTHER_TOKEN).modern("tasks/get", "t1");
+    let plain = body("tasks/get", r#""taskId":"t1""#).replace("io.modelcontextprotocol/tasks", "other");
+    let answer = other.post(&plain).await;
+    assert_eq!((answer.status.as_u16(), answer.at("error|code").as_str()), (400, "-32021"));
+    let lacks = r#"{"requiredCapabilities":{"extensions":{"io.modelcontextprotocol/tasks":{}}}}"#;
+    assert_eq!(answer.at("error|data"), lacks);
+    assert!(rig.server.got("tasks/get").is_empty());
+}
+
 #[tokio::test]
 async fn legacy_tasks_are_listed_and_read_by_their_owner_only() {
     let rig = Rig::start(POLICY, false, working(false), Settings::default()).await;

@@ -17,17 +17,19 @@ pub fn encode(value: &str) -> String {
 /// The value that a header's text stands for; none if no sender could have meant it.
 pub fn decode(header: &[u8]) -> Option<String> {
     let text = std::str::from_utf8(header).ok()?;
-    match text.strip_prefix(OPEN) {
-        Some(rest) => {
-            let encoded = rest.strip_suffix(CLOSE)?;
-            String::from_utf8(STANDARD.decode(encoded).ok()?).ok()
-        }
-        None => is_plain(text).then(|| text.to_owned()),
+    match text.strip_prefix(OPEN).and_then(|rest| rest.strip_suffix(CLOSE)) {
+        Some(encoded) => String::from_utf8(STANDARD.decode(encoded).ok()?).ok(),
+        // With one mark and not the other it is not encoded, and means itself.
+        None => is_visible(text).then(|| text.to_owned()),
     }
 }
 
-/// Visible ASCII and blanks, no outer blanks, nothing that looks encoded.
+/// Nothing that a reader could take for encoded, not even in part.
 fn is_plain(value: &str) -> bool {
-    let visible = value.bytes().all(|byte| matches!(byte, b' '..=b'~'));
-    visible && value.trim_matches(' ') == value && !value.starts_with(OPEN)
+    is_visible(value) && !value.starts_with(OPEN)
+}
+
+/// Visible ASCII and blanks, no outer blanks.
+fn is_visible(value: &str) -> bool {
+    value.bytes().all(|byte| matches!(byte, b' '..=b'~')) && value.trim_matches(' ') == value
 }

@@ -48,7 +48,13 @@ fn an_unknown_revision_is_answered_with_ours() {
         r#"{"supported":["2026-07-28","2025-11-25","2025-06-18","2025-03-26"],"requested":"2027-01-01"}"#
     );
     assert_eq!(refusal("\"2025-11-25\"").code(), -32022);
-    assert_eq!(refusal("\"2026-07-28x\""), Refusal::UnsupportedRevision(None));
+    assert_eq!(refusal("\"v999.0.0\""), Refusal::UnsupportedRevision(Some("v999.0.0".into())));
+    let long = format!("\"{}\"", "9".repeat(33));
+    for strange in
+        ["\"\"", "\"v\"", "\"2026-07-28x\"", "\"2026 07 28\"", "\"<b>\"", "\"\\u001b[2J\"", long.as_str()]
+    {
+        assert_eq!(refusal(strange), Refusal::UnsupportedRevision(None), "not repeated: {strange}");
+    }
     assert_eq!(refusal("7").code(), -32602);
 }
 

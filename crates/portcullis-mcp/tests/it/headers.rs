@@ -176,7 +176,10 @@ fn values_survive_the_sentinel() {
     assert_eq!(encode("a b"), "a b");
     assert_eq!(encode(" a"), "=?base64?IGE=?=");
     assert_eq!(decode(b"\xff"), None);
-    assert_eq!(decode(b"=?base64?YQ=="), None);
+    assert_eq!(decode(b"=?base64?YQ?="), None, "the padding is missing");
+    for literal in ["=?base64?YQ==", "YQ==?=", "=?base64?=", "=?BASE64?YQ==?="] {
+        assert_eq!(decode(literal.as_bytes()).as_deref(), Some(literal), "one mark alone encodes nothing");
+    }
 }
 
 /// What we build for a server is what we would accept from a client.
