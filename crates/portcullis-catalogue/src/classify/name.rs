@@ -134,8 +134,7 @@ fn alternatives(words: &[Word<'_>]) -> Option<Reading> {
 
 /// `poll_door_and_lock`: the verb in front, where a verb that is nothing else follows the joiner.
 fn spoken_before(words: &[Word<'_>], second: &Word<'_>) -> Option<&'static Verb> {
-    let plain = |verb: &&Verb| verb.kind == Kind::Strict && !ALSO_NOUNS.has(verb.base);
-    second.verb.filter(|verb| plain(&verb))?;
+    second.verb.filter(|verb| verb.kind == Kind::Strict && !ALSO_NOUNS.has(verb.base))?;
     words.first()?.verb
 }
 
