@@ -36,3 +36,29 @@ fn compare_package(record: &mut ServerRecord, package: &str) -> Result<(), Strin
     record.findings.extend(squats(package, known));
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use portcullis_catalogue::findings::FindingKind;
+    use portcullis_catalogue::record::{Provenance, ServerFacts};
+
+    use super::*;
+
+    fn found(line: &str) -> Vec<FindingKind> {
+        let mut record = ServerRecord::of(ServerFacts::default(), Vec::new(), Provenance::Live);
+        let argv: Vec<String> = line.split(' ').map(str::to_owned).collect();
+        compare(&mut record, &[], &argv).unwrap();
+        record.findings.iter().map(|finding| finding.kind).collect()
+    }
+
+    #[test]
+    fn a_package_that_looks_like_a_known_one_is_a_finding() {
+        assert_eq!(
+            found("npx -y @modelcontextprotocol/server-filesysten@1 /srv"),
+            [FindingKind::LookAlikeServer]
+        );
+        assert!(found("npx -y @modelcontextprotocol/server-filesystem /srv").is_empty());
+        assert!(found("uvx something-quite-different").is_empty());
+        assert!(found("./server-filesysten").is_empty(), "a program by its own name is no package");
+    }
+}
