@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use portcullis_json::{Decimal, Limits, Object, Value, compact, parse};
 use portcullis_policy::{Charge, CounterKey, Counters, Limit, OverLimit, Reservation, Scope, Time, Window};
 use portcullis_state::log::{
-    self, Coverage, DecisionLog, Joining, Movement, OpenFault, Replay, ReplayFault, Replayed,
+    self, Coverage, DecisionLog, Joining, LogFault, Movement, OpenFault, Replay, ReplayFault, Replayed,
 };
 use portcullis_state::{Snapshot, SnapshotFault};
 
@@ -52,6 +52,17 @@ pub enum LedgerFault {
     Open(#[from] OpenFault),
 }
 
+/// Damage could not be accepted.
+#[derive(Debug, thiserror::Error)]
+pub enum AcceptFault {
+    /// The log could not be written.
+    #[error(transparent)]
+    Log(#[from] LogFault),
+    /// The counters could not be kept.
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotFault),
+}
+
 /// Why charges were not taken.
 pub(crate) enum NotReserved {
     /// What counts under the limit at this place is not known.
@@ -79,6 +90,20 @@ impl Ledger {
     pub fn from_log(log: &DecisionLog) -> Result<Ledger, LedgerFault> {
         let (snapshot, coverage, replay) = log.replay()?;
         Ledger::rebuild(snapshot.as_ref(), &coverage, Some(replay))
+    }
+
+    /// The counters of a log that cannot be replayed, which the operator accepts. That is recorded; what was
+    /// charged before `now` is not known, so limits deny until their windows have passed; and later starts go
+    /// on from here.
+    pub fn accept_damage(
+        log: &DecisionLog,
+        fault: &LedgerFault,
+        now: Timestamp,
+    ) -> Result<Ledger, AcceptFault> {
+        log.accept_damage(&fault.to_string())?;
+        let ledger = Ledger::new(Counters::new(), Some(now), Recent::new());
+        ledger.save(log)?;
+        Ok(ledger)
     }
 
     /// The counters of a log that several processes append to: from here on they hear of what the others
@@ -311,54 +336,4 @@ fn charge_again(charge: &log::Charge) -> Option<Charge> {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use portcullis_state::CheckpointKey;
-    use portcullis_state::log::{Action, Entry, Event, LogOptions, segments};
-
-    /// Confirmed records are lost, the operator accepts it; that start and the ones after it deny.
-    #[test]
-    fn what_is_not_known_stays_unknown_over_restarts() {
-        let place = tempfile::tempdir().unwrap();
-        let directory = place.path().join("log");
-        std::fs::create_dir(&directory).unwrap();
-        let open = |accept_damage| {
-            let options = LogOptions { accept_damage, ..LogOptions::default() };
-            DecisionLog::open(&directory, CheckpointKey::from_bytes(&[1; 32]), options).unwrap().0
-        };
-        let log = open(false);
-        drop(log.append(Timestamp::now(), &Entry::Event(&Event::new(Action::Started))).unwrap());
-        log.close().unwrap();
-        let segment = &segments(&directory).unwrap()[0].path;
-        let text = std::fs::read_to_string(segment).unwrap();
-        std::fs::write(segment, text.lines().take(1).map(|line| format!("{line}\n")).collect::<String>())
-            .unwrap();
-        let key = CounterKey { policy: "p".into(), counter: "c".into(), scope: Scope::Global };
-        let written = log::Charge { counter: counter_text(&key), amount: "1".into(), window_seconds: 60 };
-        let charge = charge_again(&written).unwrap();
-        let clock: Clock = Arc::new(Timestamp::now);
-        for accept_damage in [true, false, false] {
-            let log = open(accept_damage);
-            let ledger = Ledger::from_log(&log).unwrap();
-            let refused = ledger.reserve(std::slice::from_ref(&charge), &clock);
-            assert!(matches!(refused, Err(NotReserved::Unknown(_))));
-            ledger.save(&log).unwrap();
-            log.close().unwrap();
-        }
-    }
-
-    #[test]
-    fn every_counter_is_read_back_from_its_text() {
-        let scopes = [
-            Scope::Grant("g".into()),
-            Scope::Session("g".into(), "s\"]".into()),
-            Scope::Server("x".into()),
-            Scope::Global,
-        ];
-        for scope in scopes {
-            let key = CounterKey { policy: "p\",\"".into(), counter: "c".into(), scope };
-            assert_eq!(counter_key(&counter_text(&key)), Some(key));
-        }
-        assert_eq!(counter_key("[\"a\"]"), None);
-    }
-}
+mod tests;

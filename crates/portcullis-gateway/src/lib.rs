@@ -59,7 +59,7 @@ mod watcher;
 
 pub use addresses::{Reach, Resolver, check_url as check_address};
 pub use gateway::{Clock, Gateway, State};
-pub use ledger::{Ledger, LedgerFault};
+pub use ledger::{AcceptFault, Ledger, LedgerFault};
 pub use listed::ListedTool;
 pub use listener::serve;
 pub use process::OutputLine;

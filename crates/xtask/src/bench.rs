@@ -14,6 +14,7 @@ use crate::{process, workspace};
 
 mod catalogue;
 mod plot;
+mod start;
 
 const EXAMPLE: &str = "decide_once";
 const ITERATIONS_FEW: u64 = 1000;
@@ -39,6 +40,8 @@ enum Subject {
     Pharo,
     /// What `portcullis wrap` adds to a stdio server
     Wrap,
+    /// How long a start takes: with nothing, and after `kill -9` with a million records
+    Start,
 }
 
 /// Runs the benchmarks of one crate; for policies also counts instructions.
@@ -48,6 +51,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Subject::Json => run_benches("portcullis-json", &[]),
         Subject::Pharo => run_benches("pharo-interop", &["--", "--check"]),
         Subject::Wrap => wrap::run(),
+        Subject::Start => start::run(),
         Subject::Policy => {
             run_benches("portcullis-policy", &[])?;
             print_instructions_per_decision()

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
-use crate::{conformance, process, tidy, workspace};
+use crate::{conformance, faults, process, tidy, workspace};
 
 /// One thing to do, under the name that the summary shows.
 struct Step {
@@ -25,6 +25,7 @@ const STEPS: &[Step] = &[
     Step { name: "tests", run: tests },
     Step { name: "policy tests", run: policy_tests },
     Step { name: "conformance", run: conformance::run_short },
+    Step { name: "faults", run: faults::run_short },
     Step { name: "fuzz targets", run: fuzz_targets },
     Step { name: "docs", run: docs },
 ];

@@ -18,6 +18,7 @@ mod catalogue_eval;
 mod ci;
 mod conformance;
 mod docs;
+mod faults;
 mod fuzz_policy;
 mod process;
 mod tidy;
@@ -41,6 +42,8 @@ enum Task {
     Docs,
     /// Compare the engine with the oracle on many random policies, in release
     FuzzPolicy(fuzz_policy::Arguments),
+    /// The gateway with everything around it failing: servers, clients, disk, clock, itself killed
+    Faults(faults::Arguments),
     /// Run the benchmarks, and count a decision's instructions where valgrind is installed
     Bench(bench::Arguments),
     /// Run the official conformance suite against our fixture server, bare and behind the gateway
@@ -63,6 +66,7 @@ fn main() -> ExitCode {
         Task::Tidy => workspace::build_product().and_then(|product| tidy::run(&product)),
         Task::Docs => workspace::build_product().and_then(|product| docs::write(&product)),
         Task::FuzzPolicy(arguments) => fuzz_policy::run(&arguments),
+        Task::Faults(arguments) => faults::run(&arguments),
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Conformance(arguments) => conformance::run(&arguments),
         Task::CatalogueBuild(arguments) => catalogue_build::run(&arguments),

@@ -19,6 +19,7 @@ mod faults;
 mod hostile;
 mod legacy;
 mod legacy_sse;
+mod limits_hold;
 mod lists;
 mod local_faults;
 mod local_servers;

@@ -60,9 +60,15 @@ pub(crate) fn write_head(storage: &dyn Storage, directory: &Path, line: &[u8]) -
 
 /// The kept checkpoint, if there is one.
 pub(crate) fn read_head(directory: &Path) -> io::Result<Option<Result<Stored, NotARecord>>> {
-    match std::fs::read(head_path(directory)) {
-        Ok(line) => Ok(Some(Stored::read(line.strip_suffix(b"\n").unwrap_or(&line)))),
+    match read_kept(&head_path(directory)) {
+        Ok(head) => Ok(Some(head)),
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
         Err(error) => Err(error),
     }
+}
+
+/// A checkpoint that was kept in a file.
+pub(crate) fn read_kept(path: &Path) -> io::Result<Result<Stored, NotARecord>> {
+    let line = std::fs::read(path)?;
+    Ok(Stored::read(line.strip_suffix(b"\n").unwrap_or(&line)))
 }

@@ -149,16 +149,18 @@ impl Shared {
 
     /// One sync, outside the writer's lock, so that others append meanwhile.
     pub(crate) fn sync(&self) -> Result<(), LogFault> {
-        let mut head = lock_plain(&self.turn);
+        self.sync_in_turn(&mut lock_plain(&self.turn))
+    }
+
+    fn sync_in_turn(&self, head: &mut HeadState) -> Result<(), LogFault> {
         let begun = self.lock().begin_sync();
         if let Some(turn) = begun {
-            let result = turn.file.sync();
+            let result = turn.perform();
             self.lock().finish_sync(&turn, result);
             if self.lock().failure.is_none() {
-                self.note_checkpoint(&mut head, turn.checkpoint);
+                self.note_checkpoint(head, turn.checkpoint);
             }
         }
-        drop(head);
         self.failure()
     }
 
@@ -224,6 +226,8 @@ impl Shared {
     /// Rotates unless another process has done it by now.
     fn rotate_if(&self, due: impl FnOnce(&Writer) -> bool) -> Result<(), LogFault> {
         let mut head = lock_plain(&self.turn);
+        // Most of it here, so that under the lock there is hardly anything left to wait for.
+        self.sync_in_turn(&mut head)?;
         let mut writer = self.writing()?;
         if !due(&writer) {
             return Ok(());
@@ -234,8 +238,10 @@ impl Shared {
         drop(writer);
         let is_durable = |checkpoint: &Checkpoint| checkpoint.position.sequence <= durable;
         self.note_checkpoint(&mut head, checkpoint.filter(is_durable));
+        // Calls go on meanwhile, in the new segment.
+        let synced = self.sync_in_turn(&mut head);
         drop(head);
-        result?;
+        result.and(synced)?;
         self.keep_head(true);
         retention::retire(self, self.now(), (self.options.age_clock)())
     }

@@ -52,7 +52,7 @@ pub use segment::{Segment, segments};
 pub use storage::{Disk, FaultyDisk, Storage, StoredFile};
 pub use stored::{LINE_BYTES_MAX, NotARecord, Stored};
 pub use strangers::{STRANGERS_MAX, Strangers};
-pub use verify::{Break, Broken, Head, Verified, VerifyFault, verify};
+pub use verify::{Break, Broken, Head, Verified, VerifyFault, verify, verify_against};
 pub use writer::{PENDING_BYTES_MAX, WAITERS_MAX};
 
 pub(crate) use chain::parse_hex;
@@ -281,6 +281,13 @@ impl DecisionLog {
             self.shared.snapshot_written(snapshot.position);
         }
         Ok((snapshot, coverage, replay))
+    }
+
+    /// Goes on although what stands before cannot be replayed: the operator decided it, and the log says so.
+    pub fn accept_damage(&self, what: &str) -> Result<(), LogFault> {
+        let now = (self.shared.options.clock)();
+        self.shared.writing()?.append(now, &open::repair_body(open::DAMAGE_ACCEPTED, 0, Some(what)))?;
+        self.shared.seal_off()
     }
 
     /// Signs what is there, makes it durable and stops.

@@ -159,18 +159,23 @@ pub(crate) fn keep_cut_bytes(
     super::storage::replace_file(&super::storage::Disk, &path, bytes)
 }
 
+/// What the log says of a repair of itself.
+pub(crate) fn repair_body(action: &str, cut_bytes: u64, message: Option<&str>) -> Body {
+    let mut body = Body::new("repair");
+    body.name("action", Some(action));
+    body.number("cut_bytes", Some(cut_bytes));
+    body.sentence("message", message);
+    body
+}
+
 fn record_repair(writer: &mut Writer, opened: &Opened, now: Timestamp) -> Result<(), OpenFault> {
     if opened.cut_bytes == 0 && opened.damage.is_none() {
         return Ok(());
     }
-    let mut body = Body::new("repair");
     let action = if opened.damage.is_some() { DAMAGE_ACCEPTED } else { "tail_cut" };
-    body.name("action", Some(action));
-    body.number("cut_bytes", Some(opened.cut_bytes));
-    body.sentence("message", opened.damage.as_deref());
-    writer.append(now, &body)?;
+    writer.append(now, &repair_body(action, opened.cut_bytes, opened.damage.as_deref()))?;
     if let Some(turn) = writer.begin_sync() {
-        let result = turn.file.sync();
+        let result = turn.perform();
         writer.finish_sync(&turn, result);
     }
     match writer.failure.clone() {

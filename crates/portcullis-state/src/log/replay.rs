@@ -57,16 +57,17 @@ pub struct Replayed {
     pub charges: Vec<Charge>,
 }
 
+const TO_DO: &str = "; run `portcullis log verify` to see where it is damaged, then restore the directory from a \
+    copy, or start once with `--accept-log-damage`: then limits deny until their windows have passed";
+
 /// The log could not be replayed: the counters are not known, and every limit must deny.
 #[derive(Debug, thiserror::Error)]
 pub enum ReplayFault {
     /// A file could not be read, or the chain is broken.
-    #[error("cannot replay the decision log: {0}")]
+    #[error("cannot replay the decision log: {0}{to_do}", to_do = TO_DO)]
     Log(#[from] io::Error),
     /// The log ends before its last record.
-    #[error(
-        "cannot replay the decision log: it ends at record {reached}, not at {end}; run `portcullis log verify`"
-    )]
+    #[error("cannot replay the decision log: it ends at record {reached}, not at {end}{to_do}", to_do = TO_DO)]
     Incomplete {
         /// The last record that was read.
         reached: u64,
@@ -74,7 +75,7 @@ pub enum ReplayFault {
         end: u64,
     },
     /// A record whose charges cannot be read.
-    #[error("cannot replay the decision log: the charges of record {0} are unreadable")]
+    #[error("cannot replay the decision log: the charges of record {0} are unreadable{to_do}", to_do = TO_DO)]
     Charges(u64),
 }
 

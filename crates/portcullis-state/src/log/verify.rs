@@ -121,8 +121,17 @@ pub enum VerifyFault {
 
 /// Verifies the log in `directory`. Without a key, checkpoints are counted but not checked.
 pub fn verify(directory: &Path, key: Option<&PublicKey>) -> Result<Verified, VerifyFault> {
+    verify_against(directory, key, &[])
+}
+
+/// The same, also against checkpoints that were kept elsewhere: copies of the `head` file.
+pub fn verify_against(
+    directory: &Path,
+    key: Option<&PublicKey>,
+    kept: &[PathBuf],
+) -> Result<Verified, VerifyFault> {
     let mut verifier = Verifier::new(directory, key);
-    verifier.read_head()?;
+    verifier.read_heads(kept)?;
     let found = segments(directory)?;
     if found.is_empty() {
         return Err(verifier.broken(directory, 0, Broken::Empty));
@@ -148,9 +157,14 @@ struct Verifier<'a> {
     retired: Option<(u64, Option<Hash>)>,
     /// The same, until a checkpoint follows. Anybody can write a record; only the gateway can sign.
     retired_unsigned: Option<(u64, Option<Hash>)>,
-    /// The newest kept checkpoint, and whether the log has it.
-    head: Option<Stored>,
-    head_found: bool,
+    heads: Vec<KeptHead>,
+}
+
+/// A checkpoint that was kept in a file, and whether the log has it.
+struct KeptHead {
+    path: PathBuf,
+    record: Stored,
+    found: bool,
 }
 
 impl<'a> Verifier<'a> {
@@ -165,8 +179,7 @@ impl<'a> Verifier<'a> {
             first_previous: GENESIS,
             retired: None,
             retired_unsigned: None,
-            head: None,
-            head_found: false,
+            heads: Vec::new(),
         }
     }
 
@@ -278,7 +291,9 @@ impl<'a> Verifier<'a> {
         }
         self.so_far.unsigned_tail = 0;
         self.retired = self.retired_unsigned.take().or(self.retired.take());
-        self.head_found |= self.head.as_ref().is_some_and(|head| head.position == record.position);
+        for head in &mut self.heads {
+            head.found |= head.record.position == record.position;
+        }
         Ok(())
     }
 
@@ -300,39 +315,42 @@ impl<'a> Verifier<'a> {
         Err(self.broken(file, 1, Broken::BeginningMissing { first: from }))
     }
 
-    fn read_head(&mut self) -> Result<(), VerifyFault> {
-        match checkpoint::read_head(self.directory)? {
-            Some(Err(_)) => Err(self.broken_head(Broken::HeadForged)),
-            Some(Ok(head)) => {
-                self.head = Some(head);
-                Ok(())
-            }
-            None => Ok(()),
+    /// The one beside the segments may be missing, the ones kept elsewhere may not.
+    fn read_heads(&mut self, kept: &[PathBuf]) -> Result<(), VerifyFault> {
+        let own = checkpoint::read_head(self.directory)?;
+        let own = own.map(|record| (checkpoint::head_path(self.directory), record));
+        let kept = kept.iter().map(|path| Ok((path.clone(), checkpoint::read_kept(path)?)));
+        for (path, record) in kept.collect::<io::Result<Vec<_>>>()?.into_iter().chain(own) {
+            let record = record.map_err(|_| self.broken(&path, 1, Broken::HeadForged))?;
+            self.heads.push(KeptHead { path, record, found: false });
         }
+        Ok(())
     }
 
-    fn broken_head(&self, what: Broken) -> VerifyFault {
-        self.broken(&checkpoint::head_path(self.directory), 1, what)
-    }
-
-    /// The newest kept checkpoint must be in the log.
+    /// Every kept checkpoint must be in the log.
     fn end(&mut self) -> Result<(), VerifyFault> {
-        let Some(head) = &self.head else {
-            return Ok(());
-        };
-        let log_id = self.log_id.as_deref().unwrap_or_default();
-        if self.key.is_some_and(|key| !checkpoint::holds(head, key, log_id)) {
-            return Err(self.broken_head(Broken::HeadForged));
+        for head in &self.heads {
+            self.reaches(head).map_err(|what| self.broken(&head.path, 1, what))?;
         }
-        let (sequence, last) = (head.position.sequence, self.so_far.to);
+        if let Some(reached) = self.heads.iter().map(|head| head.record.position.sequence).max() {
+            self.so_far.head = Head::Reached(reached);
+        }
+        Ok(())
+    }
+
+    fn reaches(&self, head: &KeptHead) -> Result<(), Broken> {
+        let log_id = self.log_id.as_deref().unwrap_or_default();
+        if self.key.is_some_and(|key| !checkpoint::holds(&head.record, key, log_id)) {
+            return Err(Broken::HeadForged);
+        }
+        let (sequence, last) = (head.record.position.sequence, self.so_far.to);
         if sequence > last {
-            return Err(self.broken_head(Broken::EndMissing { head: sequence, last }));
+            return Err(Broken::EndMissing { head: sequence, last });
         }
         // One from before the beginning is about records that were retired.
-        if !self.head_found && sequence >= self.so_far.from {
-            return Err(self.broken_head(Broken::HeadReplaced { head: sequence }));
+        if !head.found && sequence >= self.so_far.from {
+            return Err(Broken::HeadReplaced { head: sequence });
         }
-        self.so_far.head = Head::Reached(sequence);
         Ok(())
     }
 }

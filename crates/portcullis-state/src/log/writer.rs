@@ -62,6 +62,8 @@ pub(crate) struct Writer {
     pub(crate) durable: Durable,
     /// The bytes of the current segment behind `durable.length`.
     pub(crate) pending: Vec<u8>,
+    /// The current segment was started and its name is not durable yet.
+    name_is_new: bool,
     waiters: Vec<Waiter>,
     pub(crate) failure: Option<String>,
     /// Whether there is a failure, for those who do not hold the lock.
@@ -81,10 +83,23 @@ pub(crate) struct Writer {
 
 /// What one sync is about.
 pub(crate) struct SyncTurn {
-    pub(crate) file: Arc<dyn StoredFile>,
+    file: Arc<dyn StoredFile>,
     segment: u64,
+    /// The directory in which the segment's name is new.
+    named_in: Option<(Arc<dyn Storage>, std::path::PathBuf)>,
     upto: Durable,
     pub(crate) checkpoint: Option<Checkpoint>,
+}
+
+impl SyncTurn {
+    /// Waits for the disk.
+    pub(crate) fn perform(&self) -> std::io::Result<()> {
+        self.file.sync()?;
+        match &self.named_in {
+            Some((storage, directory)) => storage.sync_directory(directory),
+            None => Ok(()),
+        }
+    }
 }
 
 /// Where the writer starts.
@@ -119,6 +134,7 @@ impl Writer {
             last: start.durable.position,
             durable: start.durable,
             pending: Vec::with_capacity(1 << 16),
+            name_is_new: false,
             waiters: Vec::new(),
             failure: None,
             failed: Arc::default(),
@@ -206,9 +222,11 @@ impl Writer {
         if self.failure.is_some() || self.pending.is_empty() {
             return None;
         }
+        let named_in = || (self.storage.clone(), self.directory.clone());
         Some(SyncTurn {
             file: self.file.clone(),
             segment: self.segment.first,
+            named_in: self.name_is_new.then(named_in),
             upto: Durable { position: self.last, length: self.length },
             checkpoint: self.checkpoint.clone(),
         })
@@ -219,7 +237,10 @@ impl Writer {
         match result {
             // Another process started a new segment meanwhile: all of the old one was confirmed then.
             Ok(()) if turn.segment != self.segment.first => {}
-            Ok(()) => self.confirm(turn.upto),
+            Ok(()) => {
+                self.name_is_new = false;
+                self.confirm(turn.upto);
+            }
             Err(error) => drop(self.fail(format!("syncing failed: {error}"))),
         }
     }
@@ -275,10 +296,14 @@ impl Writer {
         self.file.write_at(&line, self.length)?;
         self.file.set_len(length)?;
         self.file.sync()?;
+        if self.name_is_new {
+            self.storage.sync_directory(&self.directory)?;
+        }
         let position = Position { sequence: self.last.sequence + 1, hash };
         self.length = length;
         self.last = position;
         self.durable = Durable { position, length };
+        self.name_is_new = false;
         self.pending.clear();
         self.since_checkpoint += 1;
         self.failure = None;
@@ -322,46 +347,71 @@ impl Writer {
     }
 
     fn recovery_body(&self, reason: &str) -> Body {
-        let unconfirmed = self.last.sequence > self.durable.position.sequence;
+        let durable = self.durable.position.sequence;
+        let unconfirmed = self.last.sequence > durable;
         let mut body = Body::new("repair");
         body.name("action", Some("recovered"));
-        body.number("unconfirmed_from", unconfirmed.then_some(self.durable.position.sequence + 1));
+        body.number("unconfirmed_from", unconfirmed.then_some(durable + 1));
         body.number("unconfirmed_to", unconfirmed.then_some(self.last.sequence));
         body.sentence("message", Some(reason));
         body
     }
 
-    /// Closes the current segment with a checkpoint and starts the next one. Everything is durable after.
+    /// Closes the current segment with a checkpoint and starts the next one.
+    ///
+    /// The old one is durable before there is a new one: no power cut leaves a gap between them. The new one
+    /// becomes durable with the next sync, so that nobody waits for it here; but other processes may go on in
+    /// it at once, so where there are any it is durable when this returns.
     pub(crate) fn rotate(&mut self, time: Timestamp) -> Result<(), LogFault> {
         if self.since_checkpoint > 0 {
             self.write_checkpoint(time)?;
         }
-        if let Some(turn) = self.begin_sync() {
-            let result = turn.file.sync();
-            self.finish_sync(&turn, result);
-        }
-        if let Some(reason) = &self.failure {
-            return Err(LogFault::Unavailable { reason: reason.clone() });
-        }
+        self.settle()?;
         let next = Segment::in_directory(&self.directory, self.last.sequence + 1);
-        let body = segment_body(&self.log_id, self.checkpoint_records);
-        let started = start_segment(&*self.storage, &self.directory, &next, &self.last, time, &body);
-        let (file, durable) = match started {
-            Ok(started) => started,
+        let (before, body) = (self.last, segment_body(&self.log_id, self.checkpoint_records));
+        let started = begin_segment(&*self.storage, &next, &before, time, &body);
+        let settled = started.and_then(|begun| match self.others {
+            Some(_) => begun.settle(&*self.storage, &self.directory).map(|()| begun),
+            None => Ok(begun),
+        });
+        let begun = match settled {
+            Ok(begun) => begun,
             Err(error) => return Err(self.undo_rotation(next, &error)),
         };
         if let Some(others) = &mut self.others {
             // If this fails, the next turn finds the segment as if another process had started it.
             others.read_from(&next).map_err(|error| LogFault::Unavailable { reason: error.to_string() })?;
         }
+        self.turn_to(next, begun, time);
+        Ok(())
+    }
+
+    /// Makes everything durable, here and now.
+    fn settle(&mut self) -> Result<(), LogFault> {
+        if let Some(turn) = self.begin_sync() {
+            let result = turn.perform();
+            self.finish_sync(&turn, result);
+        }
+        match &self.failure {
+            Some(reason) => Err(LogFault::Unavailable { reason: reason.clone() }),
+            None => Ok(()),
+        }
+    }
+
+    fn turn_to(&mut self, next: Segment, begun: Begun, time: Timestamp) {
+        let length = begun.line.len() as u64;
+        self.durable = Durable { position: begun.position, length };
+        if self.others.is_none() {
+            self.durable = Durable { position: self.last, length: 0 };
+            self.pending.extend_from_slice(&begun.line);
+            self.name_is_new = true;
+        }
         self.segment = next;
         self.segment_started = time;
-        self.file = file;
-        self.length = durable.length;
-        self.last = durable.position;
-        self.durable = durable;
+        self.file = begun.file;
+        self.length = length;
+        self.last = begun.position;
         self.since_checkpoint = 1;
-        Ok(())
     }
 }
 
@@ -391,6 +441,38 @@ pub(crate) fn segment_body(log_id: &str, checkpoint_records: u32) -> Body {
     body
 }
 
+/// A segment file with its first record, not durable yet.
+pub(crate) struct Begun {
+    file: Arc<dyn StoredFile>,
+    position: Position,
+    line: Vec<u8>,
+}
+
+impl Begun {
+    /// Makes it durable under its name.
+    fn settle(&self, storage: &dyn Storage, directory: &std::path::Path) -> std::io::Result<()> {
+        self.file.sync()?;
+        storage.sync_directory(directory)
+    }
+}
+
+/// Makes a segment file with its first record. A failure may leave any part of it.
+fn begin_segment(
+    storage: &dyn Storage,
+    segment: &Segment,
+    before: &Position,
+    time: Timestamp,
+    body: &Body,
+) -> std::io::Result<Begun> {
+    let mut line = Vec::new();
+    open_line(&mut line, before, time, body);
+    let hash = seal(&mut line);
+    line.push(b'\n');
+    let file = storage.create(&segment.path)?;
+    file.write_at(&line, 0)?;
+    Ok(Begun { file, position: Position { sequence: before.sequence + 1, hash }, line })
+}
+
 /// Makes a segment file with its first record, durable under its name. A failure may leave any part of it.
 pub(crate) fn start_segment(
     storage: &dyn Storage,
@@ -400,14 +482,8 @@ pub(crate) fn start_segment(
     time: Timestamp,
     body: &Body,
 ) -> std::io::Result<(Arc<dyn StoredFile>, Durable)> {
-    let mut line = Vec::new();
-    open_line(&mut line, before, time, body);
-    let hash = seal(&mut line);
-    line.push(b'\n');
-    let file = storage.create(&segment.path)?;
-    file.write_at(&line, 0)?;
-    file.sync()?;
-    storage.sync_directory(directory)?;
-    let position = Position { sequence: before.sequence + 1, hash };
-    Ok((file, Durable { position, length: line.len() as u64 }))
+    let begun = begin_segment(storage, segment, before, time, body)?;
+    begun.settle(storage, directory)?;
+    let durable = Durable { position: begun.position, length: begun.line.len() as u64 };
+    Ok((begun.file, durable))
 }

@@ -39,6 +39,26 @@ fn refused_until_accepted(place: &Place, told: &str) -> Opened {
     opened
 }
 
+/// A log of two records, closed in order.
+fn two_records() -> Place {
+    let place = place();
+    let log = open(&place, quiet());
+    append_many(&log, 0, 2);
+    log.close().unwrap();
+    place
+}
+
+/// Two segments with two records each, closed in order.
+fn two_segments() -> Place {
+    let place = place();
+    let log = open(&place, quiet());
+    append_many(&log, 0, 2);
+    log.rotate_now().unwrap();
+    append_many(&log, 2, 2);
+    log.close().unwrap();
+    place
+}
+
 fn first(place: &Place) -> PathBuf {
     segments(&place.log).unwrap()[0].path.clone()
 }
@@ -79,12 +99,7 @@ fn a_changed_last_record_is_no_torn_tail() {
 
 #[test]
 fn a_segment_whose_first_record_was_changed_stays_until_damage_is_accepted() {
-    let place = place();
-    let log = open(&place, quiet());
-    append_many(&log, 0, 2);
-    log.rotate_now().unwrap();
-    append_many(&log, 2, 2);
-    log.close().unwrap();
+    let place = two_segments();
     bend(&segments(&place.log).unwrap()[1].path, "checkpoint_records");
     refused_until_accepted(&place, "the first record of the last segment was changed");
     assert_eq!(requests(&place), ["r0", "r1", "r900"]);
@@ -92,12 +107,7 @@ fn a_segment_whose_first_record_was_changed_stays_until_damage_is_accepted() {
 
 #[test]
 fn a_broken_link_between_segments_can_be_accepted() {
-    let place = place();
-    let log = open(&place, quiet());
-    append_many(&log, 0, 2);
-    log.rotate_now().unwrap();
-    append_many(&log, 2, 2);
-    log.close().unwrap();
+    let place = two_segments();
     let text = std::fs::read_to_string(first(&place)).unwrap();
     let shorter: String = text.lines().take(2).map(|line| format!("{line}\n")).collect();
     std::fs::write(first(&place), shorter).unwrap();
@@ -108,10 +118,7 @@ fn a_broken_link_between_segments_can_be_accepted() {
 
 #[test]
 fn an_unreadable_head_can_be_accepted() {
-    let place = place();
-    let log = open(&place, quiet());
-    append_many(&log, 0, 2);
-    log.close().unwrap();
+    let place = two_records();
     std::fs::write(place.log.join("head"), "nothing").unwrap();
     refused_until_accepted(&place, "the `head` file is unreadable");
     assert_eq!(requests(&place), ["r0", "r1", "r900"]);
@@ -119,10 +126,7 @@ fn an_unreadable_head_can_be_accepted() {
 
 #[test]
 fn a_log_without_segments_can_be_accepted() {
-    let place = place();
-    let log = open(&place, quiet());
-    append_many(&log, 0, 2);
-    log.close().unwrap();
+    let place = two_records();
     std::fs::remove_file(first(&place)).unwrap();
     refused_until_accepted(&place, "all segments are missing");
     assert_eq!(requests(&place), ["r900"]);
@@ -166,8 +170,8 @@ fn nothing_is_taken_while_the_rest_of_a_failed_rotation_is_there() {
     let log = open(&place, LogOptions { storage: Arc::new(disk.clone()), ..quiet() });
     append_many(&log, 0, 2);
     log.sync_now().unwrap();
-    // Checkpoint, sync, create, write; then the sync and the removal fail.
-    disk.fail_after(4, 2);
+    // Checkpoint, sync, create; then the write of the first record and the removal fail.
+    disk.fail_after(3, 2);
     assert!(log.rotate_now().is_err());
     // The keeper removes it in its own time; nothing is taken before.
     while log.append(at(0), &Entry::Decision(&read_call("r2"))).is_err() {}
@@ -218,10 +222,7 @@ impl Storage for Noting {
 /// A sync that failed may have marked what it did not write as written: the next sync says nothing.
 #[test]
 fn what_no_checkpoint_vouches_for_is_written_again_at_the_start() {
-    let place = place();
-    let log = open(&place, quiet());
-    append_many(&log, 0, 2);
-    log.close().unwrap();
+    let place = two_records();
     let vouched = first(&place).metadata().unwrap().len();
     let log = open(&place, quiet());
     append_many(&log, 2, 2);

@@ -1,6 +1,11 @@
 //! Rotation, retention, following, refusals of strangers, export.
 
+use std::io;
 use std::net::IpAddr;
+use std::path::Path;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, channel, sync_channel};
+use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
 use portcullis_json::{Limits, Value, parse};
@@ -125,13 +130,13 @@ fn retention_by_age_looks_at_the_records() {
     assert_eq!(segments(&place.log).unwrap().len(), 3, "nothing is old yet");
     log.close().unwrap();
     // The time that is written is not the one that counts: a step of the clock makes nothing old.
-    let stepped = LogOptions { retention, clock: std::sync::Arc::new(|| at(101)), ..quiet() };
+    let stepped = LogOptions { retention, clock: Arc::new(|| at(101)), ..quiet() };
     let log = open(&place, stepped);
     log.replay().unwrap();
     log.rotate_now().unwrap();
     assert_eq!(segments(&place.log).unwrap()[0].first, 1);
     log.close().unwrap();
-    let later = LogOptions { retention, age_clock: std::sync::Arc::new(|| at(101)), ..quiet() };
+    let later = LogOptions { retention, age_clock: Arc::new(|| at(101)), ..quiet() };
     let log = open(&place, later);
     log.replay().unwrap();
     log.rotate_now().unwrap();
@@ -220,4 +225,63 @@ fn strangers_of_one_network_share_a_line() {
     let told: Vec<_> = strangers.take_all().into_iter().map(|r| (r.source, r.count)).collect();
     let expected = [("10.0.0.1", 1), ("2001:db8::/64", 5), ("::1", 1)];
     assert_eq!(told, expected.map(|(source, count)| (source.to_owned(), count)));
+}
+
+/// A disk on which making a new name durable takes until the test lets it.
+#[derive(Clone)]
+struct Gated {
+    reached: SyncSender<()>,
+    go_on: Arc<Mutex<Receiver<()>>>,
+    closed: Arc<AtomicBool>,
+}
+
+impl Storage for Gated {
+    fn open(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+        Disk.open(path)
+    }
+    fn create(&self, path: &Path) -> io::Result<Arc<dyn StoredFile>> {
+        Disk.create(path)
+    }
+    fn rename(&self, from: &Path, to: &Path) -> io::Result<()> {
+        Disk.rename(from, to)
+    }
+    fn remove(&self, path: &Path) -> io::Result<()> {
+        Disk.remove(path)
+    }
+    fn sync_directory(&self, path: &Path) -> io::Result<()> {
+        if self.closed.swap(false, Ordering::SeqCst) {
+            self.reached.send(()).unwrap();
+            self.go_on.lock().unwrap().recv().unwrap();
+        }
+        Disk.sync_directory(path)
+    }
+}
+
+#[test]
+fn a_read_call_does_not_wait_for_the_new_segment_to_be_durable() {
+    let place = place();
+    let ((reached, at_gate), (open_gate, go_on)) = (sync_channel(1), channel());
+    let closed = Arc::new(AtomicBool::new(false));
+    let gated = Gated { reached, go_on: Arc::new(Mutex::new(go_on)), closed: closed.clone() };
+    let log = open(&place, LogOptions { storage: Arc::new(gated), ..quiet() });
+    append_many(&log, 0, 2);
+    closed.store(true, Ordering::SeqCst);
+    std::thread::scope(|scope| {
+        let rotating = scope.spawn(|| log.rotate_now());
+        at_gate.recv().unwrap();
+        let (done, appended) = channel();
+        let log = &log;
+        scope.spawn(move || {
+            append_many(log, 2, 1);
+            done.send(()).unwrap();
+        });
+        // Long enough for any machine; without the lock it takes no time.
+        let appended = appended.recv_timeout(Duration::from_secs(30));
+        open_gate.send(()).unwrap();
+        assert!(appended.is_ok(), "the call waited for the disk");
+        rotating.join().unwrap().unwrap();
+    });
+    log.close().unwrap();
+    assert_eq!(requests(&place), ["r0", "r1", "r2"]);
+    assert_eq!(verify_ok(&place).segments, 2);
 }

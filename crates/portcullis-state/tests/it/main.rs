@@ -21,6 +21,7 @@ mod log_replays;
 mod log_rotates;
 mod log_shared;
 mod log_tampered;
+mod log_tampered_anywhere;
 mod pins;
 mod servers_and_policies;
 mod setup;

@@ -3,6 +3,7 @@
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use jiff::Timestamp;
 use portcullis_gateway::{Clock, Gateway, Ledger, State};
 use portcullis_state::log::{Action, DecisionLog, Disk, LogOptions, Retention, Storage};
 use portcullis_state::pins::Pins;
@@ -39,7 +40,7 @@ impl Instance {
             clock.start_from(latest);
         }
         let log = Arc::new(log.holding(lock));
-        let ledger = Arc::new(Ledger::from_log(&log).map_err(text)?);
+        let ledger = Arc::new(ledger(&log, opening, clock.now())?);
         let pins = Arc::new(Pins::open(&directory).map_err(text)?);
         let settings = config.settings.clone();
         let store = Store::open(&directory).map_err(text)?;
@@ -66,6 +67,17 @@ impl Instance {
         };
         instance.note(Action::Started, Some(env!("CARGO_PKG_VERSION")));
         Ok(instance)
+    }
+}
+
+/// The counters, also of a log with damage inside if that is accepted.
+fn ledger(log: &DecisionLog, opening: Opening, now: Timestamp) -> Result<Ledger, String> {
+    match Ledger::from_log(log) {
+        Err(fault) if opening.accept_log_damage => {
+            tracing::warn!(%fault, "accepted: what was charged before now is not known");
+            Ledger::accept_damage(log, &fault, now).map_err(text)
+        }
+        ledger => ledger.map_err(text),
     }
 }
 

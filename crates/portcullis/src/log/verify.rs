@@ -1,12 +1,12 @@
 //! `portcullis log verify`.
 
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use portcullis_json::{Object, Value, pretty};
 use portcullis_state::PublicKey;
-use portcullis_state::log::{Head, Verified, VerifyFault, hex, verify};
+use portcullis_state::log::{Head, Verified, VerifyFault, hex, verify_against};
 
 use crate::admin::{self, Missing};
 use crate::exit::Code;
@@ -19,13 +19,19 @@ pub(crate) struct Verify {
     /// The public key that signs checkpoints, kept elsewhere; by default the one in the data directory.
     #[arg(long, value_name = "FILE")]
     key: Option<PathBuf>,
+    /// A copy of the `log` directory, on any machine, instead of a data directory.
+    #[arg(long, value_name = "DIR", requires = "key", conflicts_with = "data_dir")]
+    log: Option<PathBuf>,
+    /// A copy of the file `head` of the log, kept elsewhere: shows whether the end was cut since.
+    #[arg(long, value_name = "FILE")]
+    checkpoint: Vec<PathBuf>,
     #[command(flatten)]
     reached: Reached,
 }
 
 impl Verify {
     pub(crate) fn run(self, output: &mut Output) -> io::Result<Code> {
-        let checked = self.prepare().map(|(log, key)| verify(&log, Some(&key)));
+        let checked = self.prepare().map(|(log, key)| verify_against(&log, Some(&key), &self.checkpoint));
         match checked {
             Ok(Ok(verified)) => self.print(output, &verified),
             Ok(Err(VerifyFault::Broken(broken))) => {
@@ -43,15 +49,15 @@ impl Verify {
         }
     }
 
+    /// The log's directory, and the key.
     fn prepare(&self) -> Result<(PathBuf, PublicKey), String> {
+        if let (Some(log), Some(key)) = (&self.log, &self.key) {
+            return Ok((log.clone(), read_key(key)?));
+        }
         let directory = admin::directory(&self.reached.data_dir, Missing::Refuse)?;
         let key = match &self.key {
             None => directory.public_key().map_err(|fault| fault.to_string())?,
-            Some(path) => {
-                let bytes = files::read(path)?;
-                let key = PublicKey::parse(&String::from_utf8_lossy(&bytes));
-                key.ok_or_else(|| format!("`{}` does not hold a public key", path.display()))?
-            }
+            Some(path) => read_key(path)?,
         };
         Ok((directory.log(), key))
     }
@@ -80,6 +86,12 @@ impl Verify {
         }
         Ok(Code::Good)
     }
+}
+
+fn read_key(path: &Path) -> Result<PublicKey, String> {
+    let bytes = files::read(path)?;
+    let key = PublicKey::parse(&String::from_utf8_lossy(&bytes));
+    key.ok_or_else(|| format!("`{}` does not hold a public key", path.display()))
 }
 
 fn as_json(verified: &Verified) -> Value {

@@ -140,6 +140,37 @@ fn a_changed_log_is_noticed() {
     assert!(ran.error.contains("the log does not hold"), "{}", ran.error);
 }
 
+/// On a machine that has nothing but a copy of the log, the public key, and a checkpoint kept from before.
+#[test]
+fn a_copy_of_the_log_is_verified_elsewhere() {
+    let (place, elsewhere) = (prepared(), Place::new());
+    std::fs::copy(place.path("data/keys/checkpoint.pub"), elsewhere.path("key")).unwrap();
+    std::fs::copy(place.path("data/log/head"), elsewhere.path("kept")).unwrap();
+    good(&place, &["policy", "add", "p", "q.json", "--server", "s", "--activate"]);
+    std::fs::create_dir(elsewhere.path("copy")).unwrap();
+    for entry in std::fs::read_dir(place.path("data/log")).unwrap() {
+        let path = entry.unwrap().path();
+        std::fs::copy(&path, elsewhere.path("copy").join(path.file_name().unwrap())).unwrap();
+    }
+    let arguments = ["log", "verify", "--log", "copy", "--key", "key", "--checkpoint", "kept"];
+    let verified = elsewhere.run(&arguments);
+    assert_eq!(verified.code, 0, "{}", verified.error);
+    // Everything behind the first line is gone, and the checkpoint beside it: the one kept elsewhere tells.
+    let segment = elsewhere.path("copy/00000000000000000001.jsonl");
+    let text = std::fs::read_to_string(&segment).unwrap();
+    std::fs::write(&segment, format!("{}\n", text.lines().next().unwrap())).unwrap();
+    std::fs::remove_file(elsewhere.path("copy/head")).unwrap();
+    assert_eq!(elsewhere.run(&arguments[..6]).code, 0, "nothing at hand tells of it");
+    let broken = elsewhere.run(&arguments);
+    assert_eq!(broken.code, 1);
+    assert!(broken.error.contains("`kept`, line 1: the end is missing"), "{}", broken.error);
+    // A changed line is named with its file.
+    std::fs::write(&segment, text.replacen("server_added", "server_adder", 1)).unwrap();
+    let broken = elsewhere.run(&arguments).error;
+    assert!(broken.contains("00000000000000000001.jsonl`, line 2"), "{broken}");
+    assert_eq!(elsewhere.run(&["log", "verify", "--log", "copy"]).code, 2, "without a key nothing is proven");
+}
+
 #[test]
 fn a_server_is_looked_at_with_and_without_a_gateway() {
     let place = prepared();
