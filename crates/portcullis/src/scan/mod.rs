@@ -1,8 +1,9 @@
 //! `portcullis scan`: list a server's tools, say what they can do, and which policy to use.
 //!
-//! `source.rs` gets the definitions, the catalogue judges them, `report.rs` writes the result in the wanted form,
-//! `gate.rs` decides how the command ends.
+//! `source.rs` gets the definitions, the catalogue judges them, `beside.rs` compares them with other servers,
+//! `report.rs` writes the result in the wanted form, `gate.rs` decides how the command ends.
 
+mod beside;
 mod gate;
 mod report;
 mod source;
@@ -48,6 +49,10 @@ pub(crate) struct Scan {
     /// gets the environment of this command.
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
+    /// The saved list of another server that the same agent uses; may be repeated. Tools of the same name,
+    /// look-alikes and descriptions that speak of another server's tools are reported.
+    #[arg(long, value_name = "FILE")]
+    beside: Vec<PathBuf>,
     /// What to call the server; otherwise it is called what it calls itself.
     #[arg(long)]
     name: Option<String>,
@@ -90,9 +95,13 @@ impl Scan {
             Err(message) => return fail(output, &message),
         };
         source::tell(&found, output)?;
+        let mut record = ServerRecord::of(found.facts, found.tools, found.provenance);
+        if let Err(message) = beside::compare(&mut record, &self.beside, &self.command) {
+            return fail(output, &message);
+        }
         let scanned = report::Scanned {
             at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            record: ServerRecord::of(found.facts, found.tools, found.provenance),
+            record,
             provenance: found.provenance,
             published: found.published,
             revision: found.revision,
