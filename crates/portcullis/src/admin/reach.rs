@@ -6,15 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use portcullis_json::{Limits, Object, Value, compact, parse};
 use portcullis_state::log::{DecisionLog, LogOptions};
 use portcullis_state::pins::Pins;
 use portcullis_state::store::Store;
 use portcullis_state::{DataDirectory, DirectoryLock, StateFault, SteadyClock};
 
-use super::{
-    Administration, REQUEST_BYTES_MAX, changes, check_server, fits_beside_wraps, run, server_to_check,
-};
+use super::{Administration, changes, check_server, fits_beside_wraps, run, server_to_check};
 use crate::instance::stored_spec;
 
 /// How long the gateway may take for a command.
@@ -145,7 +144,7 @@ fn open_log(directory: &DataDirectory, held: &Hold, clock: &Arc<SteadyClock>) ->
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jiff::{Timestamp, ToSpan as _};
+    use jiff::ToSpan as _;
     use portcullis_state::log::{Action, Entry, Event};
 
     /// A clock that was set back must not bring an expired grant to life in what a command says or does.
