@@ -6,13 +6,14 @@ use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;
 
+use jiff::Timestamp;
 use portcullis_json::{Limits, Object, Value, compact, parse};
 use portcullis_state::log::{DecisionLog, LogOptions};
 use portcullis_state::pins::Pins;
 use portcullis_state::store::Store;
-use portcullis_state::{DataDirectory, SteadyClock};
+use portcullis_state::{DataDirectory, DirectoryLock, StateFault, SteadyClock};
 
-use super::{Administration, changes, check_server, run, server_to_check};
+use super::{Administration, changes, check_server, fits_beside_wraps, run, server_to_check};
 use crate::instance::stored_spec;
 
 /// How long the gateway may take for a command.
@@ -81,23 +82,13 @@ fn ask(mut stream: UnixStream, command: &str, arguments: Object) -> Result<Value
 fn here(directory: &DataDirectory, command: &str, arguments: &Object) -> Result<Value, String> {
     let text = |fault: &dyn std::fmt::Display| fault.to_string();
     let clock = SteadyClock::system();
-    let _lock = directory.lock(command, clock.now()).map_err(|fault| text(&fault))?;
+    let held = hold(directory, command, clock.now())?;
     let mut store = Store::open(directory).map_err(|fault| text(&fault))?;
     if let Some(name) = server_to_check(command, arguments) {
         let spec = |name: &str| stored_spec(&store, &store.server(name).map_err(|fault| text(&fault))?);
-        return check_server(name, spec);
+        return check_server(name, super::profile(arguments)?, spec);
     }
-    let key = directory.checkpoint_key().map_err(|fault| text(&fault))?;
-    let (reads, ages) = (clock.clone(), clock.clone());
-    let options = LogOptions {
-        clock: Arc::new(move || reads.now()),
-        age_clock: Arc::new(move || ages.unstepped()),
-        ..LogOptions::default()
-    };
-    let (log, opened) = DecisionLog::open(&directory.log(), key, options).map_err(|fault| text(&fault))?;
-    if let Some(latest) = opened.latest {
-        clock.start_from(latest);
-    }
+    let log = open_log(directory, &held, &clock)?;
     let now = clock.now();
     let pins = Pins::open(directory).map_err(|fault| text(&fault))?;
     let mut administration =
@@ -109,10 +100,51 @@ fn here(directory: &DataDirectory, command: &str, arguments: &Object) -> Result<
     Ok(answer)
 }
 
+/// The directory, for this process.
+struct Hold {
+    /// Wraps use it too; what they write is read first, what we write they read.
+    beside_wraps: bool,
+    _lock: DirectoryLock,
+}
+
+/// Wraps come and go with their clients: what an administrator does about their tools must not wait for that.
+fn hold(directory: &DataDirectory, command: &str, now: Timestamp) -> Result<Hold, String> {
+    match directory.lock(command, now) {
+        Ok(lock) => Ok(Hold { beside_wraps: false, _lock: lock }),
+        Err(StateFault::HeldByWraps { .. }) if fits_beside_wraps(command) => {
+            let lock = directory.lock_shared(command, now).map_err(|fault| fault.to_string())?;
+            Ok(Hold { beside_wraps: true, _lock: lock })
+        }
+        Err(fault) => Err(fault.to_string()),
+    }
+}
+
+/// Time begins with the last record: a clock that was set back brings nothing to life.
+fn open_log(directory: &DataDirectory, held: &Hold, clock: &Arc<SteadyClock>) -> Result<DecisionLog, String> {
+    let key = directory.checkpoint_key().map_err(|fault| fault.to_string())?;
+    let (path, reads, ages) = (directory.log(), clock.clone(), clock.clone());
+    let options = LogOptions {
+        clock: Arc::new(move || reads.now()),
+        age_clock: Arc::new(move || ages.unstepped()),
+        ..LogOptions::default()
+    };
+    let opened = match held.beside_wraps {
+        false => DecisionLog::open(&path, key, options).map(|(log, opened)| {
+            opened.latest.into_iter().for_each(|latest| clock.start_from(latest));
+            log
+        }),
+        // Nothing is charged here, so nothing that others charge matters.
+        true => {
+            DecisionLog::joining(&path, key, options).and_then(|joining| joining.join(Box::new(|_| Ok(()))))
+        }
+    };
+    opened.map_err(|fault| fault.to_string())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use jiff::{Timestamp, ToSpan as _};
+    use jiff::ToSpan as _;
     use portcullis_state::log::{Action, Entry, Event};
 
     /// A clock that was set back must not bring an expired grant to life in what a command says or does.
