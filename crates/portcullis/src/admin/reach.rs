@@ -119,26 +119,26 @@ fn hold(directory: &DataDirectory, command: &str, now: Timestamp) -> Result<Hold
     }
 }
 
-/// The log, and a clock that begins no earlier than its last record.
+/// Time begins with the last record: a clock that was set back brings nothing to life.
 fn open_log(directory: &DataDirectory, held: &Hold, clock: &Arc<SteadyClock>) -> Result<DecisionLog, String> {
-    let text = |fault: &dyn std::fmt::Display| fault.to_string();
-    let key = directory.checkpoint_key().map_err(|fault| text(&fault))?;
-    let (reads, ages) = (clock.clone(), clock.clone());
+    let key = directory.checkpoint_key().map_err(|fault| fault.to_string())?;
+    let (path, reads, ages) = (directory.log(), clock.clone(), clock.clone());
     let options = LogOptions {
         clock: Arc::new(move || reads.now()),
         age_clock: Arc::new(move || ages.unstepped()),
         ..LogOptions::default()
     };
-    if held.beside_wraps {
+    let opened = match held.beside_wraps {
+        false => DecisionLog::open(&path, key, options).map(|(log, opened)| {
+            opened.latest.into_iter().for_each(|latest| clock.start_from(latest));
+            log
+        }),
         // Nothing is charged here, so nothing that others charge matters.
-        let joining = DecisionLog::joining(&directory.log(), key, options).map_err(|fault| text(&fault))?;
-        return joining.join(Box::new(|_| Ok(()))).map_err(|fault| text(&fault));
-    }
-    let (log, opened) = DecisionLog::open(&directory.log(), key, options).map_err(|fault| text(&fault))?;
-    if let Some(latest) = opened.latest {
-        clock.start_from(latest);
-    }
-    Ok(log)
+        true => {
+            DecisionLog::joining(&path, key, options).and_then(|joining| joining.join(Box::new(|_| Ok(()))))
+        }
+    };
+    opened.map_err(|fault| fault.to_string())
 }
 
 #[cfg(test)]
