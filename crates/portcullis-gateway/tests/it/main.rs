@@ -3,6 +3,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::string_slice,
     clippy::panic,
     reason = "in tests a panic is the message, also in the functions that the tests share"
 )]
