@@ -55,7 +55,14 @@ impl Entry {
     fn of_line(line: &[&str]) -> Entry {
         let mut line = line.iter().map(|word| (*word).to_owned());
         let way = Way::Command { command: line.next().unwrap_or_default(), arguments: line.collect() };
-        Entry { section: Vec::new(), name: String::new(), way, disabled: false, environment: Vec::new() }
+        Entry {
+            section: Vec::new(),
+            name: String::new(),
+            way,
+            disabled: false,
+            environment: Vec::new(),
+            cwd: None,
+        }
     }
 }
 

@@ -58,6 +58,7 @@ mod transport;
 mod watcher;
 
 pub use addresses::{Reach, Resolver, check_url as check_address};
+pub use forward::sse_address;
 pub use gateway::{Clock, Gateway, State};
 pub use ledger::{AcceptFault, Ledger, LedgerFault};
 pub use listed::ListedTool;

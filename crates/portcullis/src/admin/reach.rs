@@ -7,12 +7,14 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use portcullis_json::{Limits, Object, Value, compact, parse};
-use portcullis_state::DataDirectory;
 use portcullis_state::log::{DecisionLog, LogOptions};
 use portcullis_state::pins::Pins;
 use portcullis_state::store::Store;
+use portcullis_state::{DataDirectory, DirectoryLock, StateFault};
 
-use super::{Administration, REQUEST_BYTES_MAX, changes, check_server, run, server_to_check};
+use super::{
+    Administration, REQUEST_BYTES_MAX, changes, check_server, fits_beside_wraps, run, server_to_check,
+};
 use crate::instance::stored_spec;
 
 /// How long the gateway may take for a command.
@@ -77,15 +79,13 @@ fn ask(mut stream: UnixStream, command: &str, arguments: Object) -> Result<Value
 fn here(directory: &DataDirectory, command: &str, arguments: &Object) -> Result<Value, String> {
     let text = |fault: &dyn std::fmt::Display| fault.to_string();
     let now = Timestamp::now();
-    let _lock = directory.lock(command, now).map_err(|fault| text(&fault))?;
+    let held = hold(directory, command, now)?;
     let mut store = Store::open(directory).map_err(|fault| text(&fault))?;
     if let Some(name) = server_to_check(command, arguments) {
         let spec = |name: &str| stored_spec(&store, &store.server(name).map_err(|fault| text(&fault))?);
-        return check_server(name, spec);
+        return check_server(name, super::profile(arguments)?, spec);
     }
-    let key = directory.checkpoint_key().map_err(|fault| text(&fault))?;
-    let (log, _) =
-        DecisionLog::open(&directory.log(), key, LogOptions::default()).map_err(|fault| text(&fault))?;
+    let log = open_log(directory, &held)?;
     let pins = Pins::open(directory).map_err(|fault| text(&fault))?;
     let mut administration =
         Administration { store: &mut store, log: &log, pins: &pins, declared: None, now };
@@ -94,4 +94,36 @@ fn here(directory: &DataDirectory, command: &str, arguments: &Object) -> Result<
         log.close().map_err(|fault| text(&fault))?;
     }
     Ok(answer)
+}
+
+/// The directory, for this process.
+struct Hold {
+    /// Wraps use it too; what they write is read first, what we write they read.
+    beside_wraps: bool,
+    _lock: DirectoryLock,
+}
+
+/// Wraps come and go with their clients: what an administrator does about their tools must not wait for that.
+fn hold(directory: &DataDirectory, command: &str, now: Timestamp) -> Result<Hold, String> {
+    match directory.lock(command, now) {
+        Ok(lock) => Ok(Hold { beside_wraps: false, _lock: lock }),
+        Err(StateFault::HeldByWraps { .. }) if fits_beside_wraps(command) => {
+            let lock = directory.lock_shared(command, now).map_err(|fault| fault.to_string())?;
+            Ok(Hold { beside_wraps: true, _lock: lock })
+        }
+        Err(fault) => Err(fault.to_string()),
+    }
+}
+
+fn open_log(directory: &DataDirectory, held: &Hold) -> Result<DecisionLog, String> {
+    let key = directory.checkpoint_key().map_err(|fault| fault.to_string())?;
+    let (path, options) = (directory.log(), LogOptions::default());
+    let opened = match held.beside_wraps {
+        false => DecisionLog::open(&path, key, options).map(|(log, _)| log),
+        // Nothing is charged here, so nothing that others charge matters.
+        true => {
+            DecisionLog::joining(&path, key, options).and_then(|joining| joining.join(Box::new(|_| Ok(()))))
+        }
+    };
+    opened.map_err(|fault| fault.to_string())
 }

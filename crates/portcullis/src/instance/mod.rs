@@ -11,7 +11,7 @@ mod signals;
 mod socket;
 mod tls;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portcullis_gateway::{Gateway, Ledger, Snapshot};
 use portcullis_json::{Object, Value};
@@ -49,6 +49,8 @@ pub(crate) struct Instance {
     changing: Mutex<Changing>,
     /// Taken by `run`: from the moment that anybody is told of the gateway, commands find it.
     commands: Mutex<Option<UnixListener>>,
+    /// Where clients find it, once it listens.
+    url: OnceLock<String>,
     _indexer: Indexer,
 }
 
@@ -63,7 +65,12 @@ impl Instance {
     /// Runs one command of an administrator and puts its effect in force.
     pub(crate) fn administer(&self, command: &str, arguments: &Object) -> Result<Value, String> {
         if let Some(name) = admin::server_to_check(command, arguments) {
-            return admin::check_server(name, |name| self.lock().spec(name));
+            return admin::check_server(name, admin::profile(arguments)?, |name| self.lock().spec(name));
+        }
+        if command == "gateway show" {
+            return Ok(Object::new()
+                .with("url", self.url.get().map_or(Value::Null, |url| url.as_str().into()))
+                .into());
         }
         if let Some(answer) = admin::server_logs(&self.gateway, command, arguments) {
             return answer;

@@ -7,6 +7,7 @@ use portcullis_clients::{Change, Entry, FileFault, Place, Scope, Undone, Way, ma
 use portcullis_json::{Object, Value};
 
 use super::Planned;
+use super::gateway::{Behind, Plan};
 use crate::output::Output;
 
 /// Every file, and what becomes of its servers.
@@ -18,6 +19,32 @@ pub(super) fn plan(output: &mut Output, planned: &[Planned]) -> io::Result<()> {
         output.line(&format!("{} ({}, {})", place.path.display(), place.client, scope(place)))?;
         match plan {
             Ok(change) => servers(output, change)?,
+            Err(fault) => {
+                let line = format!("  {} {fault}", output.bad("left alone:"));
+                output.line(&line)?;
+            }
+        }
+    }
+    Ok(())
+}
+
+/// The same for what goes behind a gateway.
+pub(super) fn behind(
+    output: &mut Output,
+    behind: &Behind,
+    planned: &[(Place, Result<Plan, FileFault>)],
+) -> io::Result<()> {
+    let previewed = planned.iter().map(|(place, plan)| {
+        let change = match plan {
+            Ok(plan) => Ok(behind.preview(plan.clone())),
+            Err(fault) => Err(fault.to_string()),
+        };
+        (place, change)
+    });
+    for (place, change) in previewed {
+        output.line(&format!("{} ({}, {})", place.path.display(), place.client, scope(place)))?;
+        match change {
+            Ok(change) => servers(output, &change)?,
             Err(fault) => {
                 let line = format!("  {} {fault}", output.bad("left alone:"));
                 output.line(&line)?;
@@ -60,8 +87,14 @@ pub(super) fn outcome(
         };
     }
     for (place, applied) in done {
-        if let Err(fault) = applied {
-            output.error(&format!("`{}` was left alone: {fault}", place.path.display()))?;
+        match applied {
+            Err(fault) => output.error(&format!("`{}` was left alone: {fault}", place.path.display()))?,
+            // Some are only known when it is tried.
+            Ok(change) => {
+                for (entry, reason) in &change.left {
+                    output.note(&format!("server `{}` was left alone: {reason}", entry.name))?;
+                }
+            }
         }
     }
     output.line("")?;

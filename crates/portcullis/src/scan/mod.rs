@@ -34,9 +34,12 @@ pub(crate) struct Scan {
     /// A saved answer to `tools/list`, or an earlier `scan --json`; `-` is standard input.
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The address of a server that speaks streamable HTTP.
+    /// The address of a server.
     #[arg(long)]
     url: Option<String>,
+    /// What is spoken at the address: streamable HTTP, or the older HTTP with server-sent events.
+    #[arg(long, value_enum, default_value_t = introspect::Spoken::Http, requires = "url")]
+    transport: introspect::Spoken,
     /// What to send along: `NAME=env:VARIABLE`, `NAME=file:PATH`, or a value, which others on this
     /// machine may see on the command line.
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = pair, requires = "url")]
@@ -99,7 +102,10 @@ impl Scan {
         let wait = Duration::from_secs(self.timeout);
         let found = match (&self.file, &self.url) {
             (Some(file), _) => source::from_file(file, self.name.as_deref()),
-            (None, Some(url)) => source::from_url(url, &self.headers, self.name.as_deref(), wait, output),
+            (None, Some(url)) => {
+                let address = source::Address { url, spoken: self.transport, headers: &self.headers };
+                source::from_url(&address, self.name.as_deref(), wait, output)
+            }
             (None, None) => source::from_command(&self.command, self.name.as_deref(), wait, output),
         };
         // What was shown on the way must not stand in front of what comes now.

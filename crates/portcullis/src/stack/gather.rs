@@ -5,11 +5,11 @@ use std::path::PathBuf;
 use portcullis_catalogue::combine::{Capability, Combination, combinations};
 use portcullis_catalogue::index::{HITS_MAX, Index, Search};
 use portcullis_catalogue::record::{Provenance, ServerFacts, ServerRecord};
-use portcullis_clients::{Client, Entry, Found, Way, is_guarded};
+use portcullis_clients::{Client, Entry, Found, Transport, Way, is_guarded, is_secret_name};
 use portcullis_gateway::Reach;
 use portcullis_state::Secret;
 
-use crate::introspect::{self, LocalCommand, Target};
+use crate::introspect::{self, LocalCommand, Spoken, Target};
 use crate::output::Output;
 
 /// Everything that was found.
@@ -168,7 +168,11 @@ fn target(entry: &Entry) -> Result<Target, String> {
             let headers =
                 written.map(|(name, value)| (name.clone(), Secret::new(value.reveal().to_owned()))).collect();
             // Its owner wrote the address: it may be in any network.
-            Ok(Target::Url { url: remote.url.clone(), headers, reach: Reach::Anywhere })
+            let spoken = match remote.transport {
+                Transport::Http => Spoken::Http,
+                Transport::Sse => Spoken::Sse,
+            };
+            Ok(Target::Url { url: remote.url.clone(), spoken, headers, reach: Reach::Anywhere })
         }
         _ => Err("how to reach it is not known here".to_owned()),
     }
@@ -177,7 +181,7 @@ fn target(entry: &Entry) -> Result<Target, String> {
 /// The keys whose value stands in the file and is no reference to somewhere else.
 fn secrets_of(entry: &Entry) -> Vec<String> {
     let environment =
-        entry.environment.iter().filter(|(name, value)| looks_secret(name) && !value.is_reference());
+        entry.environment.iter().filter(|(name, value)| is_secret_name(name) && !value.is_reference());
     let environment = environment.map(|(name, _)| name.clone());
     let headers = match &entry.way {
         Way::Remote(remote) => remote.headers.as_slice(),
@@ -186,13 +190,4 @@ fn secrets_of(entry: &Entry) -> Vec<String> {
     let headers =
         headers.iter().filter(|(_, value)| value.written().is_some_and(|value| !value.is_reference()));
     environment.chain(headers.map(|(name, _)| format!("header {name}"))).collect()
-}
-
-/// Words in the names of variables that hold secrets.
-const SECRET_WORDS: [&str; 8] =
-    ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH", "PORTCULLIS_HEADER"];
-
-fn looks_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
 }
