@@ -1,7 +1,8 @@
 //! Which eras a server speaks: asked once for all who wait, and remembered as long as the answer is worth.
 //!
 //! A clear answer stays until the server fails us or a client of the other era comes; a guess, made because
-//! the server failed or stayed silent, for some seconds.
+//! the server failed or stayed silent, for some seconds. A failure says nothing new: after it, what the server
+//! said clearly a short while ago is the better guess.
 
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -17,6 +18,9 @@ use crate::server::Server;
 use crate::settings::milliseconds;
 use crate::snapshot::{EraSetting, Transport};
 use crate::stop::{Stop, UpstreamFault};
+
+/// What a server said clearly is the best guess for so long.
+const CLEAR_COUNTS_FOR: Duration = Duration::from_secs(600);
 
 /// The eras of one server.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -41,6 +45,8 @@ const LEGACY_ONLY: Eras = Eras { legacy: true, modern: false };
 #[derive(Default)]
 pub(crate) struct EraMemory {
     found: ArcSwapOption<Found>,
+    /// The last that was no guess, also when it was forgotten.
+    clear: ArcSwapOption<Found>,
     asking: Once<Eras>,
 }
 
@@ -61,7 +67,17 @@ impl EraMemory {
     }
 
     fn set(&self, eras: Eras, is_guess: bool, listed: Option<Vec<&'static str>>) {
-        self.found.store(Some(Arc::new(Found { eras, is_guess, listed, at: Instant::now() })));
+        let found = Arc::new(Found { eras, is_guess, listed, at: Instant::now() });
+        if !is_guess {
+            self.clear.store(Some(found.clone()));
+        }
+        self.found.store(Some(found));
+    }
+
+    /// What the server said when it last said something clear, unless that is long ago.
+    fn last_clear(&self) -> Option<(Eras, Option<Vec<&'static str>>)> {
+        let clear = self.clear.load_full().filter(|found| found.at.elapsed() < CLEAR_COUNTS_FOR)?;
+        Some((clear.eras, clear.listed.clone()))
     }
 
     /// The revisions in which the server could be spoken to, as far as is known.
@@ -122,6 +138,10 @@ async fn ask(gateway: Arc<Gateway>, server: Arc<Server>) -> Result<Eras, Stop> {
     let answer = answer.unwrap_or(Err(UpstreamFault::TimedOut.into()));
     let listed = listed(&answer);
     let (eras, is_guess) = read(answer)?;
+    let (eras, listed) = match server.eras.last_clear() {
+        Some(clear) if is_guess => clear,
+        _ => (eras, listed),
+    };
     let Eras { legacy, modern } = eras;
     tracing::info!(server = server.name(), legacy, modern, is_guess, "asked for the era");
     server.eras.set(eras, is_guess, listed);

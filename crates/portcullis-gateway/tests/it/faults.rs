@@ -138,3 +138,26 @@ async fn a_call_that_fails_after_it_was_let_through_has_one_decision() {
     let (rig, _) = told(|| Play::Raw(500, "text/plain", String::new())).await;
     assert_eq!(rig.decisions("tools/call").len(), 1);
 }
+
+/// Calls and questions fail for a moment; the server is still of the era that it was.
+#[tokio::test]
+async fn a_bad_moment_does_not_change_a_servers_era() {
+    let failing = std::sync::Arc::new(std::sync::atomic::AtomicBool::new(false));
+    let fails = failing.clone();
+    let play = script(move |received| {
+        let asked = ["tools/call", "server/discover"].contains(&received.at("method").as_str());
+        let fails = asked && fails.load(std::sync::atomic::Ordering::SeqCst);
+        fails.then(|| Play::Raw(500, "text/plain", String::new()))
+    });
+    let rig = Rig::start(OPEN, true, play, Settings::default()).await;
+    let call = async || rig.client.call("echo", r#"{"text":"x"}"#).await;
+    assert_eq!(call().await.at("result|isError"), "false");
+    failing.store(true, std::sync::atomic::Ordering::SeqCst);
+    for _ in 0..3 {
+        let failed = call().await;
+        assert_eq!(failed.at("error|code"), "41006", "{}", failed.text);
+    }
+    failing.store(false, std::sync::atomic::Ordering::SeqCst);
+    let again = call().await;
+    assert_eq!(again.at("result|isError"), "false", "{}", again.text);
+}

@@ -15,6 +15,7 @@ const CLIENTS: usize = 8;
 /// The last part may hold so much more than the first: what one sample differs from the next.
 const RESIDENT_MORE_PERCENT: u64 = 10;
 const DESCRIPTORS_MORE: u64 = 16;
+const ERRORS_PERCENT_MAX: u64 = 42;
 const LIMIT: audit::Held<'_> = audit::Held { counter: "often", window_s: 60, max: 600 };
 const POLICY: &str = r#"{"version": "1", "default": "allow", "tools": {"limited": {"limits": [
     {"counter": "often", "window": "minute", "max": 600}]}}}"#;
@@ -30,6 +31,12 @@ pub(crate) fn run(bench: &Bench, minutes: u64) -> Result<Row> {
     }
     let tally = load.stop()?;
     ensure!(tally.count(&Told::Closed) == 0, "connections were closed: {:?}", tally.ends);
+    // Two tools of five fail; the others must not suffer from it.
+    ensure!(
+        tally.count(&Told::Error) * 100 <= tally.all() * ERRORS_PERCENT_MAX,
+        "too many errors: {:?}",
+        tally.ends
+    );
     stage.tally.merge(tally);
     // The first third fills what is filled once: pools, caches, the windows of the limits.
     let third = samples.len() / 3;
