@@ -355,8 +355,8 @@ mod tests {
         out.try_send(Bytes::new()).unwrap();
         let purpose = Purpose::Session { resumes: false };
         let lifetime = Lifetime::new(gateway, &caller, purpose.wanted_lists());
-        let (gateway, answers) = (gateway.clone(), Answers::new());
-        (Relay { gateway, caller, era: Era::Modern, purpose, out, lifetime, answers }, unread)
+        let (gateway, answers, place) = (gateway.clone(), Answers::new(), Place::default());
+        (Relay { gateway, caller, era: Era::Modern, purpose, out, lifetime, answers, place }, unread)
     }
 
     #[tokio::test]
