@@ -1,6 +1,6 @@
 //! Fills an index with generated servers and prints, as it grows, what import, search, disk and memory cost.
 //!
-//! usage: catalogue_bench FILE SERVERS — `cargo xtask bench catalogue` runs it and draws the plot. One line
+//! usage: catalogue_bench FILE SERVERS [SEARCHES] — `cargo xtask bench catalogue` runs it and draws the plot. One line
 //! of JSON for each step. Generating is not measured; reading the text of the definitions is.
 #![expect(clippy::print_stdout, reason = "a command that prints figures")]
 
@@ -19,13 +19,14 @@ use rustix::time::{ClockId, clock_gettime};
 
 /// Servers that are generated at once and imported in one transaction.
 const SERVERS_PER_BATCH: usize = 2500;
-/// Searches after each step.
+/// Searches after each step, unless another number is given.
 const SEARCHES: usize = 2000;
 
 fn main() -> Result<(), IndexFault> {
     let mut arguments = std::env::args().skip(1);
     let file = arguments.next().unwrap_or_else(|| "catalogue-bench.sqlite".to_owned());
     let servers: usize = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(5_000);
+    let wanted: usize = arguments.next().and_then(|text| text.parse().ok()).unwrap_or(SEARCHES);
     let path = Path::new(&file);
     let mut index = Index::open(path)?;
     println!(r#"{{"yardstick":{:.0}}}"#, read_only_rate());
@@ -38,7 +39,7 @@ fn main() -> Result<(), IndexFault> {
             took.add(import(&mut index, done..until)?);
             done = until;
         }
-        print_step(&index, path, (done - since) * TOOLS_PER_SERVER, &took)?;
+        print_step(&index, path, (done - since) * TOOLS_PER_SERVER, &took, wanted)?;
     }
     Ok(())
 }
@@ -97,14 +98,20 @@ fn listing(server: usize, tools: Vec<portcullis_catalogue::ToolDefinition>) -> L
     }
 }
 
-fn print_step(index: &Index, path: &Path, imported: usize, took: &Took) -> Result<(), IndexFault> {
+fn print_step(
+    index: &Index,
+    path: &Path,
+    imported: usize,
+    took: &Took,
+    wanted: usize,
+) -> Result<(), IndexFault> {
     let stored = index.counts()?.total();
     let rate = imported as f64 / took.wall.as_secs_f64();
     let each = |time: Duration| time.as_secs_f64() * 1e6 / imported as f64;
     let (processor_us, writer_us) = (each(took.processors), each(took.writer));
     let log = std::fs::metadata(path.with_extension("sqlite-wal")).map_or(0, |file| file.len());
     let bytes = (std::fs::metadata(path)?.len() + log) as f64 / stored as f64;
-    let (p50, p99, wall_p99) = searches(index, stored as usize / TOOLS_PER_SERVER)?;
+    let (p50, p99, wall_p99) = searches(index, stored as usize / TOOLS_PER_SERVER, wanted)?;
     let (now, peak) = (memory("VmRSS"), memory("VmHWM"));
     println!(
         r#"{{"tools":{stored},"import_per_s":{rate:.0},"processor_us":{processor_us:.1},"writer_us":{writer_us:.1},"bytes_per_tool":{bytes:.0},"p50_ms":{p50:.3},"p99_ms":{p99:.3},"wall_p99_ms":{wall_p99:.3},"rss_mb":{now:.0},"peak_mb":{peak:.0}}}"#
@@ -114,10 +121,10 @@ fn print_step(index: &Index, path: &Path, imported: usize, took: &Took) -> Resul
 
 /// The median and the 99th percentile over searches of five kinds in milliseconds of processor time, and the
 /// 99th percentile on the wall.
-fn searches(index: &Index, servers: usize) -> Result<(f64, f64, f64), IndexFault> {
+fn searches(index: &Index, servers: usize, count: usize) -> Result<(f64, f64, f64), IndexFault> {
     let mut dice = Dice(7);
     let (mut times, mut walls) = (Vec::new(), Vec::new());
-    for round in 0..SEARCHES {
+    for round in 0..count {
         let search = Search { most: 20, ..wanted(&mut dice, round, servers) };
         let (start, used) = (Instant::now(), clock(ClockId::ThreadCPUTime));
         index.search(&search)?;

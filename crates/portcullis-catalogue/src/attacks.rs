@@ -187,7 +187,7 @@ pub const ATTACKS: &[Attack] = &[
         cannot: "Code that was started locally runs with the user's rights before any call is made.",
         classes: &[],
         signals: &[],
-        findings: &[FindingKind::OddName],
+        findings: &[FindingKind::OddName, FindingKind::LookAlikeTool],
     },
     Attack {
         slug: "compromised-mcp-package",

@@ -60,7 +60,7 @@ impl Baseline {
 }
 
 fn key(risk: &Risk<'_>) -> [String; 3] {
-    [risk.rule.clone(), risk.tool.name().to_owned(), risk.place.to_owned()]
+    [risk.rule.clone(), risk.tool_name().to_owned(), risk.place.to_owned()]
 }
 
 fn entry_of(entry: &Value) -> Option<[String; 3]> {
@@ -81,7 +81,7 @@ mod tests {
 
     fn new_tools(baseline: &Baseline, server: &ServerRecord) -> Vec<String> {
         let risks = server.risks();
-        risks.iter().filter(|risk| baseline.is_new(risk)).map(|risk| risk.tool.name().to_owned()).collect()
+        risks.iter().filter(|risk| baseline.is_new(risk)).map(|risk| risk.tool_name().to_owned()).collect()
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::collections::BTreeSet;
 
 use crate::Class;
-use crate::words::{Nouns, listed, split_name};
+use crate::words::{Nouns, WordList, split_name, words};
 
 /// Tools named for each leg of a combination.
 pub const TOOLS_NAMED_MAX: usize = 5;
@@ -112,35 +112,37 @@ fn combination(kind: &Kind, tools: &[(BTreeSet<Leg>, &Capability)]) -> Option<Co
 }
 
 /// Parameters that carry something to a place of the caller's choosing.
-const OUTWARD_PARAMETERS: &str =
-    "url uri to recipient recipients cc bcc channel webhook endpoint host email address destination";
+static OUTWARD_PARAMETERS: WordList =
+    words!("url uri to recipient recipients cc bcc channel webhook endpoint host email address destination");
 /// Parameters that are run.
-const CODE_PARAMETERS: &str =
-    "code command cmd script expression sql statement shell javascript js python program";
+static CODE_PARAMETERS: WordList =
+    words!("code command cmd script expression sql statement shell javascript js python program");
 /// Verbs for carrying something to others.
-const OUTWARD_VERBS: &str =
-    "send post publish push upload share reply notify tweet request submit invite forward";
+static OUTWARD_VERBS: WordList =
+    words!("send post publish push upload share reply notify tweet request submit invite forward");
 /// What is carried to others when it is made.
-const OUTWARD_OBJECTS: &str = "comment email message";
+static OUTWARD_OBJECTS: WordList = words!("comment email message");
 
+/// Parameters that lead anywhere.
+static ADDRESSES: WordList = words!("url uri");
 /// Places that strangers do not write to.
-const OWN_PLACES: &str = "file files directory directories folder folders local schema";
+static OWN_PLACES: WordList = words!("file files directory directories folder folders local schema");
 
 /// What one tool contributes.
 pub fn legs_of(tool: &Capability) -> BTreeSet<Leg> {
     let words = split_name(&tool.tool);
     let has = |nouns: &Nouns| words.iter().any(|word| nouns.has(&word.text));
-    let says = |list: &str| words.iter().any(|word| listed(list, &word.text));
-    let takes = |list: &str| {
-        tool.parameters.iter().flat_map(|name| split_name(name)).any(|word| listed(list, &word.text))
+    let says = |list: &WordList| words.iter().any(|word| list.has(&word.text));
+    let takes = |list: &WordList| {
+        tool.parameters.iter().flat_map(|name| split_name(name)).any(|word| list.has(&word.text))
     };
-    let runs = tool.class == Class::Execute && (takes(CODE_PARAMETERS) || says(CODE_PARAMETERS));
-    let looks = matches!(tool.class, Class::Read | Class::Execute) && !says(OUTWARD_VERBS);
+    let runs = tool.class == Class::Execute && (takes(&CODE_PARAMETERS) || says(&CODE_PARAMETERS));
+    let looks = matches!(tool.class, Class::Read | Class::Execute) && !says(&OUTWARD_VERBS);
     // Searching one's own files brings in no stranger's text.
-    let fetches = takes("url uri") || (has(Nouns::untrusted()) && !says(OWN_PLACES));
+    let fetches = takes(&ADDRESSES) || (has(Nouns::untrusted()) && !says(&OWN_PLACES));
     let acts = matches!(tool.class, Class::Write | Class::Execute | Class::Financial);
-    let carries = takes(OUTWARD_PARAMETERS) || says(OUTWARD_VERBS) || says(OUTWARD_OBJECTS);
-    let leads_out = takes("url uri") || (acts && carries);
+    let carries = takes(&OUTWARD_PARAMETERS) || says(&OUTWARD_VERBS) || says(&OUTWARD_OBJECTS);
+    let leads_out = takes(&ADDRESSES) || (acts && carries);
     let contributes = [
         (Leg::UntrustedText, looks && fetches),
         (Leg::PrivateData, runs || (looks && (has(Nouns::private()) || has(Nouns::secret())))),

@@ -34,6 +34,21 @@ pub(crate) struct Step {
     pub(crate) written: String,
     /// The servers that were changed: section and name.
     pub(crate) servers: Vec<(Vec<String>, String)>,
+    /// The rights that the file had, where they were changed.
+    pub(crate) mode: Option<u32>,
+    /// What was added to a gateway for it.
+    pub(crate) additions: Option<Additions>,
+}
+
+/// What was added to a gateway.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Additions {
+    /// The gateway's data directory.
+    pub data_dir: PathBuf,
+    /// Servers, each with a policy of the same name.
+    pub servers: Vec<String>,
+    /// Grants.
+    pub grants: Vec<String>,
 }
 
 /// A backup could not be made or read.
@@ -65,6 +80,7 @@ impl Backups {
         original: &[u8],
         written: &[u8],
         servers: &[(Vec<String>, String)],
+        more: &More<'_>,
     ) -> Result<(), StepFault> {
         let number = self.steps_of(path)?.len() + 1;
         if number > STEPS_MAX {
@@ -76,6 +92,16 @@ impl Backups {
             .with("path", path.to_string_lossy().into_owned())
             .with("written_sha256", digest(written))
             .with("servers", list);
+        let record = more.mode.into_iter().fold(record, |record, mode| record.with("mode", i64::from(mode)));
+        let record = more.additions.into_iter().fold(record, |record, additions| {
+            let list =
+                |names: &[String]| names.iter().map(|name| name.as_str().into()).collect::<Vec<Value>>();
+            let gateway = Object::new()
+                .with("data_dir", additions.data_dir.to_string_lossy().into_owned())
+                .with("servers", list(&additions.servers))
+                .with("grants", list(&additions.grants));
+            record.with("gateway", gateway)
+        });
         let make = || -> io::Result<()> {
             create_private(&directory)?;
             write_private(&directory.join(ORIGINAL), original)?;
@@ -104,6 +130,13 @@ impl Backups {
         let name: String = digest(path.to_string_lossy().as_bytes()).chars().take(24).collect();
         self.directory.join(name)
     }
+}
+
+/// What a step keeps beside the file.
+#[derive(Default)]
+pub(crate) struct More<'a> {
+    pub(crate) mode: Option<u32>,
+    pub(crate) additions: Option<&'a Additions>,
 }
 
 impl Step {
@@ -137,6 +170,19 @@ fn read_step(directory: &Path) -> Result<Step, StepFault> {
         original,
         written: text("written_sha256").ok_or_else(damaged)?,
         servers: servers.iter().map(server_of).collect::<Option<_>>().ok_or_else(damaged)?,
+        mode: record.get("mode").and_then(Value::as_number).and_then(|mode| mode.spelling().parse().ok()),
+        additions: record.get("gateway").map(|added| additions_of(added).ok_or_else(damaged)).transpose()?,
+    })
+}
+
+fn additions_of(value: &Value) -> Option<Additions> {
+    let list = |key: &str| -> Option<Vec<String>> {
+        value.get(key)?.as_array()?.iter().map(|name| name.as_str().map(str::to_owned)).collect()
+    };
+    Some(Additions {
+        data_dir: PathBuf::from(value.get("data_dir")?.as_str()?),
+        servers: list("servers")?,
+        grants: list("grants")?,
     })
 }
 

@@ -5,6 +5,7 @@
 use crate::entry::{Entry, Hidden, entry};
 use crate::jsonc::Jsonc;
 use crate::places::{Format, Place};
+use crate::redirect::Address;
 use crate::table::Table;
 
 const BYTE_ORDER_MARK: &str = "\u{feff}";
@@ -75,6 +76,14 @@ impl Document {
         match &mut self.body {
             Body::Json(json) => json.replace(&entry.section, &entry.name, with),
             Body::Toml(table) => table.replace(&entry.section, &entry.name, with),
+        }
+    }
+
+    /// Puts an address in the place of what the client starts or reaches for one server.
+    pub(crate) fn redirect(&mut self, entry: &Entry, to: &Address<'_>) -> Result<(), DocumentFault> {
+        match &mut self.body {
+            Body::Json(json) => json.redirect(&entry.section, &entry.name, to),
+            Body::Toml(table) => table.redirect(&entry.section, &entry.name, to),
         }
     }
 

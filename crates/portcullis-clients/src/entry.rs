@@ -20,6 +20,11 @@ impl Hidden {
         &self.0
     }
 
+    /// A text that was not read from a file.
+    pub fn new(text: String) -> Hidden {
+        Hidden(text)
+    }
+
     /// Whether it only names where the value is: `${TOKEN}`, `$TOKEN`, `${input:token}`.
     pub fn is_reference(&self) -> bool {
         self.0.contains("${") || (self.0.starts_with('$') && self.0.len() > 1)
@@ -39,6 +44,8 @@ pub struct Entry {
     pub disabled: bool,
     /// Its environment.
     pub environment: Vec<(String, Hidden)>,
+    /// Where it is started, if the file says so.
+    pub cwd: Option<String>,
 }
 
 /// How a client reaches a server.
@@ -115,11 +122,17 @@ pub(crate) type Fields = Vec<(String, Field)>;
 pub(crate) fn entry(client: Client, section: Vec<String>, name: String, fields: &Fields) -> Entry {
     let environment = map(fields, "env").into_iter().map(|(key, value)| (key, Hidden(value))).collect();
     let disabled = flag(fields, "disabled") == Some(true) || flag(fields, "enabled") == Some(false);
-    Entry { section, name, way: way(client, fields), disabled, environment }
+    let cwd = match get(fields, "cwd") {
+        Some(Field::Text(cwd)) => Some(cwd.clone()),
+        _ => None,
+    };
+    Entry { section, name, way: way(client, fields), disabled, environment, cwd }
 }
 
 /// The keys of an address, in the order in which clients look at them.
 pub(crate) const URL_KEYS: [&str; 3] = ["httpUrl", "serverUrl", "url"];
+/// The keys that only a program has, beside `command`.
+pub(crate) const PROGRAM_KEYS: [&str; 6] = ["args", "env", "env_vars", "envFile", "cwd", "command"];
 /// The keys that only an address has.
 pub(crate) const REMOTE_KEYS: [&str; 8] = [
     "httpUrl",

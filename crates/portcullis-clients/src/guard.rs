@@ -3,9 +3,10 @@
 use crate::client::Client;
 use crate::document::Replacement;
 use crate::entry::{Entry, HeaderValue, Remote, Transport, Way};
+use crate::redirect::is_redirected;
 
 /// The command line's word for it.
-const WRAP: &str = "wrap";
+pub(crate) const WRAP: &str = "wrap";
 /// Headers that were written in a file reach us through variables of this name and a number.
 const HEADER_VARIABLE: &str = "PORTCULLIS_HEADER_";
 
@@ -28,7 +29,8 @@ pub fn is_guarded(entry: &Entry) -> bool {
             let file = file.strip_suffix(".exe").unwrap_or(file);
             file == "portcullis" && arguments.first().is_some_and(|first| first == WRAP)
         }
-        Way::Remote(_) | Way::Unknown(_) => false,
+        Way::Remote(remote) => is_redirected(&remote.headers),
+        Way::Unknown(_) => false,
     }
 }
 
@@ -59,7 +61,7 @@ impl Guard {
 }
 
 impl Replacement {
-    fn reach(&mut self, remote: &Remote) {
+    pub(crate) fn reach(&mut self, remote: &Remote) {
         self.arguments.extend(["--url".to_owned(), remote.url.clone()]);
         if remote.transport == Transport::Sse {
             self.arguments.extend(["--transport".to_owned(), "sse".to_owned()]);
@@ -86,7 +88,7 @@ impl Replacement {
 }
 
 /// The grant's label: which client, which server.
-fn label(client: Client, name: &str) -> String {
+pub fn label(client: Client, name: &str) -> String {
     let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.') { c } else { '-' };
     let name: String = name.chars().map(plain).collect();
     format!("{}-{name}", client.id())

@@ -7,7 +7,8 @@ use jsonc_parser::{CollectOptions, CommentCollectionStrategy, ParseOptions, pars
 use portcullis_json::compact;
 
 use crate::document::{DocumentFault, Replacement};
-use crate::entry::{Field, Fields, REMOTE_KEYS, URL_KEYS};
+use crate::entry::{Field, Fields, PROGRAM_KEYS, REMOTE_KEYS, URL_KEYS};
+use crate::redirect::Address;
 
 /// The text of a file that is known to parse.
 pub(crate) struct Jsonc {
@@ -50,6 +51,22 @@ impl Jsonc {
             let object = find(root.as_ref(), section, name).and_then(Value::as_object);
             let object = object.ok_or_else(|| vanished(name))?;
             Writer { text: &self.text, object }.edits(with)
+        };
+        self.apply(edits)
+    }
+
+    /// Writes an address, in the place of what is started or reached now.
+    pub(crate) fn redirect(
+        &mut self,
+        section: &[String],
+        name: &str,
+        to: &Address<'_>,
+    ) -> Result<(), DocumentFault> {
+        let edits = {
+            let root = tree(&self.text)?;
+            let object = find(root.as_ref(), section, name).and_then(Value::as_object);
+            let object = object.ok_or_else(|| vanished(name))?;
+            Writer { text: &self.text, object }.address_edits(to)
         };
         self.apply(edits)
     }
@@ -212,16 +229,36 @@ impl Writer<'_> {
             edits.push((at..at, format!("{added}{comma}")));
         }
         let address = self.address().map(|property| property.name.as_str());
-        for property in &self.object.properties {
-            let name = property.name.as_str();
-            if !REMOTE_KEYS.contains(&name) || Some(name) == address {
-                continue;
-            }
-            match left.take() {
-                Some(added) => edits.push((span(property), format!("\"env\": {{{added}}}"))),
-                None => edits.push((self.with_comma(property), String::new())),
-            }
+        let of_address = |name: &str| REMOTE_KEYS.contains(&name) && Some(name) != address;
+        let mut kept = None;
+        if let Some(added) = left
+            && let Some(property) = self.object.properties.iter().find(|p| of_address(p.name.as_str()))
+        {
+            edits.push((span(property), format!("\"env\": {{{added}}}")));
+            kept = Some(property.name.as_str());
         }
+        self.remove(|name| of_address(name) && Some(name) != kept, edits);
+    }
+
+    /// The address takes the place of the command, or of the address that was there.
+    fn address_edits(&self, to: &Address<'_>) -> Edits {
+        let mut edits = Edits::new();
+        let headers: Vec<String> = to.headers.iter().map(|(name, value)| pair(name, value)).collect();
+        let headers = format!("{}: {{{}}}", quote(to.headers_key), headers.join(", "));
+        let mut fields = vec![pair(to.url_key, to.url), headers];
+        match (self.object.get("type"), to.kind) {
+            (Some(kind), _) => edits.push((span(&kind.value), quote("http"))),
+            (None, Some(kind)) => fields.insert(0, pair("type", kind)),
+            (None, None) => {}
+        }
+        let place = self.object.get("command").or_else(|| self.address());
+        let kept = place.map(|property| property.name.as_str());
+        if let Some(place) = place {
+            edits.push((span(place), fields.join(&self.separator())));
+        }
+        let goes = |name: &str| REMOTE_KEYS.contains(&name) || PROGRAM_KEYS.contains(&name);
+        self.remove(|name| goes(name) && Some(name) != kept, &mut edits);
+        edits
     }
 
     fn address(&self) -> Option<&ObjectProp<'_>> {
@@ -249,15 +286,25 @@ impl Writer<'_> {
         }
     }
 
-    /// A field with one of the commas beside it.
-    fn with_comma(&self, property: &ObjectProp<'_>) -> Range<usize> {
-        let own = span(property);
-        let next = self.object.properties.iter().map(span).find(|other| other.start > own.start);
-        let before = self.object.properties.iter().map(span).rfind(|other| other.start < own.start);
-        match (next, before) {
-            (Some(next), _) => own.start..next.start,
-            (None, Some(before)) => before.end..own.end,
-            (None, None) => own,
+    /// Takes fields out: each run of neighbours together with the comma behind it, or, at the end, with the one
+    /// before.
+    fn remove(&self, goes: impl Fn(&str) -> bool, edits: &mut Edits) {
+        let fields: Vec<(Range<usize>, bool)> =
+            self.object.properties.iter().map(|p| (span(p), goes(p.name.as_str()))).collect();
+        let mut before: Option<usize> = None;
+        let mut run: Option<usize> = None;
+        for (range, goes) in &fields {
+            match (*goes, run) {
+                (true, None) => run = Some(range.start),
+                (true, Some(_)) => {}
+                (false, started) => {
+                    edits.extend(started.map(|start| (start..range.start, String::new())));
+                    (run, before) = (None, Some(range.end));
+                }
+            }
+        }
+        if let (Some(start), Some((last, _))) = (run, fields.last()) {
+            edits.push((before.unwrap_or(start)..last.end, String::new()));
         }
     }
 }

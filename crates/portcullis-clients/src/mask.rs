@@ -3,7 +3,7 @@
 /// In place of what is not shown.
 const MASK: &str = "•••";
 
-/// Words in the name of an option whose value is a secret.
+/// Words in the name of an option, a variable or a header whose value is a secret.
 const SECRET_WORDS: [&str; 9] =
     ["token", "key", "secret", "password", "passwd", "auth", "credential", "bearer", "header"];
 
@@ -18,7 +18,7 @@ const SECRET_BEGINNINGS: [&str; 12] = [
     "glpat-",
     "AKIA",
     "eyJ",
-    "pct_",
+    "pcl_",
     "npm_",
     "Bearer ",
 ];
@@ -64,7 +64,8 @@ fn without_user(host: &str) -> String {
     host.rsplit_once('@').map_or_else(|| host.to_owned(), |(_, host)| format!("{MASK}@{host}"))
 }
 
-fn is_secret_name(name: &str) -> bool {
+/// Whether what an option, a variable or a header of this name holds is not to be shown.
+pub fn is_secret_name(name: &str) -> bool {
     let name = name.to_ascii_lowercase();
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }

@@ -52,10 +52,25 @@ impl Entry {
         }
     }
 
+    /// The package that a command line starts, where the line says so; a program by its own name is only a guess.
+    pub fn package_of(argv: &[String]) -> Option<String> {
+        let words: Vec<&str> = argv.iter().map(String::as_str).collect();
+        let mut packages = Entry::of_line(&words).packages();
+        let package = packages.pop();
+        package.filter(|_| packages.is_empty())
+    }
+
     fn of_line(line: &[&str]) -> Entry {
         let mut line = line.iter().map(|word| (*word).to_owned());
         let way = Way::Command { command: line.next().unwrap_or_default(), arguments: line.collect() };
-        Entry { section: Vec::new(), name: String::new(), way, disabled: false, environment: Vec::new() }
+        Entry {
+            section: Vec::new(),
+            name: String::new(),
+            way,
+            disabled: false,
+            environment: Vec::new(),
+            cwd: None,
+        }
     }
 }
 

@@ -4,12 +4,13 @@ use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
 
-use crate::backup::{Backups, Step, StepFault, digest, write_private};
+use crate::backup::{Additions, Backups, More, Step, StepFault, digest, write_private};
 use crate::client::Client;
 use crate::document::{Document, DocumentFault};
 use crate::entry::{Entry, Way};
 use crate::guard::{Guard, is_guarded};
 use crate::places::{Home, Place};
+use crate::redirect::{self, Bridge, Redirected};
 
 /// A larger file is no client's configuration.
 const FILE_BYTES_MAX: u64 = 32 << 20;
@@ -34,6 +35,7 @@ pub struct Change {
     pub left: Vec<(Entry, String)>,
     before: Vec<u8>,
     after: Vec<u8>,
+    additions: Option<Additions>,
 }
 
 /// A file could not be read, understood or written.
@@ -51,6 +53,9 @@ pub enum FileFault {
     /// It changed while we looked at it.
     #[error("it changed in the meantime; run the command again")]
     Moved,
+    /// What was added to a gateway for it is still there.
+    #[error("the file is as it was, but what was added to the gateway is still there: {0}")]
+    Gateway(String),
     /// Too large.
     #[error("it is larger than {FILE_BYTES_MAX} bytes")]
     TooLarge,
@@ -110,10 +115,45 @@ pub fn protect(place: &Place, guard: &Guard) -> Result<Change, FileFault> {
             }
         }
     }
-    Ok(Change { place: place.clone(), guarded, already, left, after: document.bytes(), before })
+    let (place, after) = (place.clone(), document.bytes());
+    Ok(Change { place, guarded, already, left, after, before, additions: None })
+}
+
+/// What leading these servers of a file to a gateway would change. Nothing is written.
+pub fn redirect(
+    place: &Place,
+    redirected: &[Redirected],
+    bridge: &Bridge,
+    additions: Additions,
+) -> Result<Change, FileFault> {
+    let (before, mut document) = read(place)?;
+    let mut guarded = Vec::new();
+    for redirected in redirected {
+        let shown = redirect::redirect(&mut document, place.client, redirected, bridge)?;
+        guarded.push((redirected.entry.clone(), shown));
+    }
+    let (place, after) = (place.clone(), document.bytes());
+    let (already, left, additions) = (Vec::new(), Vec::new(), Some(additions));
+    Ok(Change { place, guarded, already, left, after, before, additions })
 }
 
 impl Change {
+    /// A change that is only shown.
+    pub fn preview(
+        place: Place,
+        guarded: Vec<(Entry, Vec<String>)>,
+        already: Vec<Entry>,
+        left: Vec<(Entry, String)>,
+    ) -> Change {
+        let (before, after) = (Vec::new(), Vec::new());
+        Change { place, guarded, already, left, before, after, additions: None }
+    }
+
+    /// With what is said about the other servers of the file.
+    pub fn beside(self, already: Vec<Entry>, left: Vec<(Entry, String)>) -> Change {
+        Change { already, left, ..self }
+    }
+
     /// Keeps a backup and writes the file, unless somebody else did in the meantime.
     pub fn apply(&self, backups: &Backups) -> Result<(), FileFault> {
         if self.guarded.is_empty() {
@@ -121,20 +161,25 @@ impl Change {
         }
         let servers: Vec<(Vec<String>, String)> =
             self.guarded.iter().map(|(entry, _)| (entry.section.clone(), entry.name.clone())).collect();
-        backups.keep(&self.place.path, &self.before, &self.after, &servers)?;
+        // A file that holds a grant's token is its owner's alone.
+        let mode = self.additions.is_some().then(|| mode_of(&self.place.path)).transpose()?.flatten();
+        let more = More { mode, additions: self.additions.as_ref() };
+        backups.keep(&self.place.path, &self.before, &self.after, &servers, &more)?;
         if bytes_of(&self.place.path)? != self.before {
             return Err(FileFault::Moved);
         }
-        replace(&self.place.path, &self.after)
+        replace(&self.place.path, &self.after, mode.map(|mode| mode & 0o700))
     }
 }
 
-/// Takes back every change to the files of these clients, the newest first.
+/// Takes back every change to the files of these clients, the newest first. `take_down` removes what was added to
+/// a gateway; a step whose additions are still there can be taken back again.
 pub fn undo(
     backups: &Backups,
     home: &Home,
     project: Option<&Path>,
     clients: &[Client],
+    take_down: &mut dyn FnMut(&Additions) -> Result<(), String>,
 ) -> Result<Vec<(PathBuf, TakenBack)>, StepFault> {
     let places = home.places(project);
     let mut undone = Vec::new();
@@ -142,7 +187,7 @@ pub fn undo(
         // A project's file is known by its path alone once its project is not the one we stand in.
         let Some(place) = place_of(&step, &places) else { continue };
         if clients.is_empty() || clients.contains(&place.client) {
-            undone.push((step.path.clone(), undo_step(&step, &place)));
+            undone.push((step.path.clone(), undo_step(&step, &place, take_down)));
         }
     }
     Ok(undone)
@@ -158,16 +203,28 @@ fn place_of(step: &Step, places: &[Place]) -> Option<Place> {
     })
 }
 
-fn undo_step(step: &Step, place: &Place) -> Result<Undone, FileFault> {
+fn undo_step(
+    step: &Step,
+    place: &Place,
+    take_down: &mut dyn FnMut(&Additions) -> Result<(), String>,
+) -> Result<Undone, FileFault> {
+    let undone = undo_file(step, place)?;
+    if let Some(additions) = &step.additions {
+        take_down(additions).map_err(FileFault::Gateway)?;
+    }
+    step.forget()?;
+    Ok(undone)
+}
+
+fn undo_file(step: &Step, place: &Place) -> Result<Undone, FileFault> {
     let now = match bytes_of(&step.path) {
         Err(FileFault::Io(error)) if error.kind() == io::ErrorKind::NotFound => {
-            step.forget()?;
             return Ok(Undone::Gone(step.path.clone()));
         }
         other => other?,
     };
     let undone = if digest(&now) == step.written {
-        replace(&step.path, &step.original)?;
+        replace(&step.path, &step.original, step.mode)?;
         Undone::Exactly(step.path.clone())
     } else if now == step.original {
         // The change was kept and never written.
@@ -176,7 +233,6 @@ fn undo_step(step: &Step, place: &Place) -> Result<Undone, FileFault> {
         take_out_guards(step, place, &now)?;
         Undone::GuardsOnly(step.path.clone())
     };
-    step.forget()?;
     Ok(undone)
 }
 
@@ -190,7 +246,28 @@ fn take_out_guards(step: &Step, place: &Place, now: &[u8]) -> Result<(), FileFau
             document.restore(&entry, &original)?;
         }
     }
-    replace(&step.path, &document.bytes())
+    replace(&step.path, &document.bytes(), step.mode)
+}
+
+#[cfg(unix)]
+fn mode_of(path: &Path) -> io::Result<Option<u32>> {
+    use std::os::unix::fs::PermissionsExt as _;
+    Ok(Some(fs::metadata(path)?.permissions().mode() & 0o777))
+}
+
+#[cfg(not(unix))]
+fn mode_of(_: &Path) -> io::Result<Option<u32>> {
+    Ok(None)
+}
+
+/// The rights that a file gets: those it had, or these.
+fn rights(path: &Path, mode: Option<u32>) -> io::Result<fs::Permissions> {
+    let mut rights = fs::metadata(path)?.permissions();
+    #[cfg(unix)]
+    if let Some(mode) = mode {
+        std::os::unix::fs::PermissionsExt::set_mode(&mut rights, mode);
+    }
+    Ok(rights)
 }
 
 fn bytes_of(path: &Path) -> Result<Vec<u8>, FileFault> {
@@ -200,8 +277,8 @@ fn bytes_of(path: &Path) -> Result<Vec<u8>, FileFault> {
     Ok(fs::read(path)?)
 }
 
-/// In one step, through a link to the file that it names, with the rights it had.
-fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileFault> {
+/// In one step, through a link to the file that it names, with the rights it had, or with others.
+fn replace(path: &Path, bytes: &[u8], mode: Option<u32>) -> Result<(), FileFault> {
     let path = fs::canonicalize(path)?;
     let mut name = path.file_name().unwrap_or_default().to_owned();
     name.push(".portcullis-new");
@@ -210,7 +287,7 @@ fn replace(path: &Path, bytes: &[u8]) -> Result<(), FileFault> {
         // Left by somebody who was stopped in the middle.
         let _ = fs::remove_file(&temporary);
         write_private(&temporary, bytes)?;
-        fs::set_permissions(&temporary, fs::metadata(&path)?.permissions())?;
+        fs::set_permissions(&temporary, rights(&path, mode)?)?;
         fs::rename(&temporary, &path)
     };
     write().inspect_err(|_| {

@@ -1,10 +1,11 @@
 //! TOML, changed through a document that keeps its formatting.
 
-use toml_edit::{Array, DocumentMut, Item, TableLike, Value};
+use toml_edit::{Array, DocumentMut, InlineTable, Item, TableLike, Value};
 
 use crate::document::{DocumentFault, Replacement};
-use crate::entry::{Field, Fields, REMOTE_KEYS};
+use crate::entry::{Field, Fields, PROGRAM_KEYS, REMOTE_KEYS};
 use crate::jsonc::FoundEntry;
+use crate::redirect::Address;
 
 /// A TOML file.
 pub(crate) struct Table {
@@ -72,6 +73,23 @@ impl Table {
                 list.extend(with.variables.iter().map(String::as_str));
             }
         }
+        Ok(())
+    }
+
+    pub(crate) fn redirect(
+        &mut self,
+        section: &[String],
+        name: &str,
+        to: &Address<'_>,
+    ) -> Result<(), DocumentFault> {
+        let entry = self.entry(section, name)?;
+        for key in REMOTE_KEYS.iter().chain(&PROGRAM_KEYS).filter(|key| **key != to.url_key) {
+            entry.remove(key);
+        }
+        set(entry, to.url_key, to.url.into());
+        let headers: InlineTable =
+            to.headers.iter().map(|(name, value)| (*name, Value::from(value.as_str()))).collect();
+        set(entry, to.headers_key, Value::InlineTable(headers));
         Ok(())
     }
 

@@ -133,7 +133,7 @@ impl Catalogue {
 pub(crate) async fn ensure(gateway: &Arc<Gateway>, server: &Arc<Server>) -> Result<Arc<Known>, Stop> {
     match server.catalogue.fresh(&gateway.settings) {
         Some(known) => Ok(known),
-        None => listing::refresh(gateway, server).await,
+        None => Box::pin(listing::refresh(gateway, server)).await,
     }
 }
 
@@ -206,7 +206,8 @@ pub(crate) async fn find(
     if let Some(tool) = known.tools.get(name) {
         return Ok(Some(tool.clone()));
     }
-    Ok(recheck(gateway, server).await.and_then(|known| known.tools.get(name).cloned()))
+    let known = Box::pin(recheck(gateway, server)).await;
+    Ok(known.and_then(|known| known.tools.get(name).cloned()))
 }
 
 /// Lists again, unless the list is young. A name that is hidden takes this way too, so that an agent cannot

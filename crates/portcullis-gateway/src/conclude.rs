@@ -81,7 +81,7 @@ fn fault_word(stop: &Stop) -> &'static str {
     }
 }
 
-fn stranger_reason(stop: &Stop) -> &'static str {
+pub(crate) fn stranger_reason(stop: &Stop) -> &'static str {
     match stop {
         Stop::Client(ClientFault::ForbiddenHost) => "forbidden host",
         Stop::Client(ClientFault::ForbiddenOrigin) => "forbidden origin",

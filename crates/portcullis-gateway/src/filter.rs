@@ -34,7 +34,7 @@ pub(crate) async fn prepare(
 ) -> Result<(), Stop> {
     match outcome {
         Outcome::Result(result) if call.subject == Subject::ToolList => {
-            catalogue::meet(gateway, &caller.server, result).await
+            Box::pin(catalogue::meet(gateway, &caller.server, result)).await
         }
         _ => Ok(()),
     }

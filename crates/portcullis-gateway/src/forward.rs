@@ -6,6 +6,8 @@
 mod duplex;
 mod legacy_sse;
 
+pub use legacy_sse::sse_address;
+
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -23,7 +25,7 @@ use crate::duplex::Attachment;
 use crate::events::{EventSource, read_message};
 use crate::gateway::Gateway;
 use crate::own::UpstreamSession;
-use crate::record::{self, Outgoing, OutgoingKind, Permit, Receipt};
+use crate::record::{self, Closing, Outgoing, OutgoingKind, Permit, Receipt};
 use crate::server::Server;
 use crate::snapshot::Transport;
 use crate::stop::{Stop, UpstreamFault};
@@ -59,7 +61,15 @@ pub(crate) enum Payload {
 pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Reply, Stop> {
     let (server, outgoing, mut receipt) = permit.spend();
     let deadline = Instant::now() + server.answer_timeout(&gateway.settings);
-    match exchange(gateway, &server, outgoing, deadline).await {
+    // Apart from its caller: what one way of sending needs is large, and each call is one task that is moved.
+    let exchanged = match (&server.config.transport, &server.pool) {
+        (Transport::Http(url), _) => Box::pin(over_http(gateway, &server, url, outgoing, deadline)).await,
+        (_, Some(pool)) => {
+            duplex::Sending { gateway, server: &server, pool, deadline }.exchange(outgoing).await
+        }
+        (_, None) => Err(UpstreamFault::Unreachable),
+    };
+    match exchanged {
         Ok(Exchanged { payload, session, status }) => {
             receipt.note_status(status.map(|status| status.as_u16()));
             Ok(Reply { payload, session, receipt })
@@ -77,13 +87,18 @@ pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Re
 
 impl Reply {
     /// Notes in the log that the answer is complete.
-    pub(crate) fn close(self) -> (Payload, Option<UpstreamSession>) {
+    pub(crate) fn close(mut self) -> (Payload, Option<UpstreamSession>) {
+        let session = self.session.take();
+        (self.complete().0, session)
+    }
+
+    /// The answer is complete: what it is, and what writes that down once it was given to the client.
+    pub(crate) fn complete(self) -> (Payload, Closing) {
         let ending = match &self.payload {
             Payload::Message(response) => record::ending_of(&response.outcome),
             Payload::Stream(_) | Payload::Accepted => Ending::Answered,
         };
-        self.receipt.finish(ending, None);
-        (self.payload, self.session)
+        (self.payload, self.receipt.closing(ending))
     }
 }
 
@@ -101,19 +116,6 @@ impl Exchanged {
 
     fn in_session(payload: Payload, attachment: Arc<Attachment>) -> Exchanged {
         Exchanged { session: Some(UpstreamSession::Attached(attachment)), ..Exchanged::of(payload) }
-    }
-}
-
-async fn exchange(
-    gateway: &Arc<Gateway>,
-    server: &Arc<Server>,
-    outgoing: Outgoing,
-    deadline: Instant,
-) -> Result<Exchanged, UpstreamFault> {
-    match (&server.config.transport, &server.pool) {
-        (Transport::Http(url), _) => over_http(gateway, server, url, outgoing, deadline).await,
-        (_, Some(pool)) => duplex::Sending { gateway, server, pool, deadline }.exchange(outgoing).await,
-        (_, None) => Err(UpstreamFault::Unreachable),
     }
 }
 

@@ -24,6 +24,7 @@ use crate::addresses::{Reach, Resolver};
 use crate::budget::Budget;
 use crate::catalogue;
 use crate::duplex::Pool;
+use crate::lanes;
 use crate::metrics::Metrics;
 use crate::own;
 use crate::process::OutputLine;
@@ -67,7 +68,8 @@ pub struct Gateway {
     pub(crate) settings: Settings,
     pub(crate) state: State,
     /// For servers whose names lead to public addresses only, and for the others.
-    upstreams: [UpstreamClient; 2],
+    /// One pair for each lane, and the first for what runs on none.
+    upstreams: Vec<[UpstreamClient; 2]>,
     pub(crate) sessions: Sessions,
     pub(crate) tasks: Tasks,
     pub(crate) metrics: Metrics,
@@ -119,7 +121,7 @@ impl Gateway {
     /// A gateway with this configuration. Nothing is listened to yet.
     pub fn new(settings: Settings, state: State, snapshot: Snapshot) -> Gateway {
         Gateway {
-            upstreams: [Reach::Public, Reach::Anywhere].map(|reach| upstream_client(&settings, reach)),
+            upstreams: upstream_clients(&settings),
             sessions: Sessions::default(),
             tasks: Tasks::default(),
             metrics: Metrics::default(),
@@ -221,9 +223,10 @@ impl Gateway {
         self.log_refusals(&refusals);
     }
 
-    /// What connects to this server.
+    /// What connects to this server: each lane has connections of its own.
+    #[expect(clippy::indexing_slicing, reason = "there is a pair for every lane and one more")]
     pub(crate) fn upstream(&self, server: &Server) -> &UpstreamClient {
-        let [public, anywhere] = &self.upstreams;
+        let [public, anywhere] = &self.upstreams[lanes::current() % self.upstreams.len()];
         if server.config.allow_private { anywhere } else { public }
     }
 
@@ -302,14 +305,20 @@ impl Gateway {
     }
 }
 
+fn upstream_clients(settings: &Settings) -> Vec<[UpstreamClient; 2]> {
+    let tls = tls_config(settings);
+    let pair = || [Reach::Public, Reach::Anywhere].map(|reach| upstream_client(settings, tls.clone(), reach));
+    (0..=lanes::count()).map(|_| pair()).collect()
+}
+
 /// Connections are kept and shared; nothing is encoded, no redirect is followed, no proxy is asked.
-fn upstream_client(settings: &Settings, reach: Reach) -> UpstreamClient {
+fn upstream_client(settings: &Settings, tls: rustls::ClientConfig, reach: Reach) -> UpstreamClient {
     let mut connector = HttpConnector::new_with_resolver(Resolver(reach));
     connector.enforce_http(false);
     connector.set_nodelay(true);
     connector.set_connect_timeout(Some(milliseconds(settings.upstream_connect_timeout_ms)));
     let connector = HttpsConnectorBuilder::new()
-        .with_tls_config(tls_config(settings))
+        .with_tls_config(tls)
         .https_or_http()
         .enable_http1()
         .wrap_connector(connector);

@@ -8,7 +8,8 @@ use std::pin::pin;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{Method, Request, Response};
+use http::header::CONNECTION;
+use http::{HeaderValue, Method, Request, Response};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::service_fn;
@@ -21,13 +22,16 @@ use tokio_rustls::TlsAcceptor;
 use crate::Gateway;
 use crate::authenticate::check_scraper;
 use crate::body::Body;
+use crate::conclude::stranger_reason;
+use crate::lanes::Lanes;
 use crate::pipeline;
 use crate::record::Trail;
 use crate::respond;
 use crate::room::{Share, Shares};
 use crate::settings::milliseconds;
 use crate::stall::StallGuard;
-use crate::stop::ClientFault;
+use crate::stop::{ClientFault, Stop};
+use crate::strict_heads::{self, StrictHeads};
 
 /// After an accept failed (no descriptors left, mostly) it is not tried again at once.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(50);
@@ -51,6 +55,7 @@ pub async fn serve(
     let per_address = gateway.settings.connections_per_address_max;
     let (stop, stopping) = watch::channel(false);
     let door = Door { gateway: gateway.clone(), tls: tls.map(TlsAcceptor::from), stopping };
+    let lanes = Lanes::start()?;
     let mut shutdown = pin!(shutdown);
     let mut tick = tokio::time::interval(STRANGERS_INTERVAL);
     loop {
@@ -63,7 +68,7 @@ pub async fn serve(
             accepted = accept(&listener, &connections) => match accepted {
                 Ok((socket, peer, permit)) => match addresses.take(network(peer.ip()), per_address) {
                     Some(share) => {
-                        tokio::spawn(door.clone().connection(socket, peer, (permit, share)));
+                        lanes.run(door.clone().connection(socket, peer, (permit, share)));
                     }
                     None => tracing::debug!(%peer, "an address has too many connections open"),
                 },
@@ -81,6 +86,7 @@ pub async fn serve(
     drain(&gateway, &connections).await;
     gateway.end_all_sessions().await;
     gateway.end_processes().await;
+    lanes.end().await;
     gateway.flush();
     Ok(())
 }
@@ -88,11 +94,12 @@ pub async fn serve(
 async fn accept(
     listener: &TcpListener,
     connections: &Arc<Semaphore>,
-) -> io::Result<(TcpStream, SocketAddr, OwnedSemaphorePermit)> {
+) -> io::Result<(std::net::TcpStream, SocketAddr, OwnedSemaphorePermit)> {
     let permit = connections.clone().acquire_owned().await.map_err(io::Error::other)?;
     let (socket, peer) = listener.accept().await?;
     socket.set_nodelay(true)?;
-    Ok((socket, peer, permit))
+    // To be watched by the lane that serves it.
+    Ok((socket.into_std()?, peer, permit))
 }
 
 /// Whose connections count together: an IPv6 host has a whole network of addresses.
@@ -123,10 +130,17 @@ struct Door {
 impl Door {
     async fn connection(
         self,
-        socket: TcpStream,
+        socket: std::net::TcpStream,
         peer: SocketAddr,
         _held: (OwnedSemaphorePermit, Share<IpAddr>),
     ) {
+        let socket = match TcpStream::from_std(socket) {
+            Ok(socket) => socket,
+            Err(error) => {
+                tracing::warn!(%peer, %error, "a connection could not be served");
+                return;
+            }
+        };
         let patience = milliseconds(self.gateway.settings.head_timeout_ms);
         match self.tls.clone() {
             None => self.serve(socket, peer).await,
@@ -142,13 +156,18 @@ impl Door {
         let gateway = self.gateway.clone();
         let service = service_fn(move |request| {
             let gateway = gateway.clone();
-            async move { Ok::<_, Infallible>(route(&gateway, peer.ip(), request).await) }
+            async move { Ok::<_, Infallible>(answer(&gateway, peer.ip(), request).await) }
         });
         let patience = milliseconds(self.gateway.settings.write_stall_timeout_ms);
+        let head_bytes_max = self.gateway.settings.head_bytes_max;
+        // hyper has no smaller buffer, and looks at the size of a head when it has all of it.
+        let buffer_bytes_max = head_bytes_max.max(8 << 10);
+        let socket = StrictHeads::new(socket, buffer_bytes_max.saturating_mul(2));
         let connection = http1::Builder::new()
             .timer(TokioTimer::new())
             .header_read_timeout(milliseconds(self.gateway.settings.head_timeout_ms))
-            .max_buf_size(self.gateway.settings.head_bytes_max.max(8 << 10))
+            .max_buf_size(buffer_bytes_max)
+            .max_header_size(head_bytes_max)
             .serve_connection(TokioIo::new(StallGuard::new(socket, patience)), service);
         let mut connection = pin!(connection);
         let ended = tokio::select! {
@@ -159,6 +178,9 @@ impl Door {
             }
         };
         if let Err(error) = ended {
+            if error.is_parse() {
+                self.gateway.refuse_stranger(peer.ip(), "not one clear HTTP request");
+            }
             tracing::debug!(%peer, %error, "a connection ended badly");
         }
     }
@@ -167,6 +189,15 @@ impl Door {
 async fn stop_wanted(stopping: &mut watch::Receiver<bool>) {
     // That nobody can say it any more means the same.
     let _ = stopping.wait_for(|stopping| *stopping).await;
+}
+
+async fn answer(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>) -> Response<Body> {
+    let is_last = strict_heads::is_last(request.headers());
+    let mut response = route(gateway, peer, request).await;
+    if is_last {
+        response.headers_mut().insert(CONNECTION, HeaderValue::from_static("close"));
+    }
+    response
 }
 
 async fn route(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>) -> Response<Body> {
@@ -181,7 +212,7 @@ async fn route(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>)
             let (settings, uri, headers) = (&gateway.settings, request.uri(), request.headers());
             match check_scraper(settings, is_local(peer), uri, headers) {
                 Ok(()) => Some((true, gateway.metrics())),
-                Err(stop) => return respond::stop(&stop, &Trail::default()),
+                Err(stop) => return refuse(gateway, peer, &stop),
             }
         }
         _ => None,
@@ -191,7 +222,13 @@ async fn route(gateway: &Arc<Gateway>, peer: IpAddr, request: Request<Incoming>)
         Some(_) => ClientFault::WrongVerb("GET"),
         None => ClientFault::NotFound,
     };
-    respond::stop(&fault.into(), &Trail::default())
+    refuse(gateway, peer, &fault.into())
+}
+
+/// What is not at a server's path is nobody's.
+fn refuse(gateway: &Gateway, peer: IpAddr, stop: &Stop) -> Response<Body> {
+    gateway.refuse_stranger(peer, stranger_reason(stop));
+    respond::stop(stop, &Trail::default())
 }
 
 /// Also when an IPv4 address is written as one of IPv6.

@@ -98,7 +98,7 @@ impl Metrics {
     }
 }
 
-fn gauges(gateway: &Gateway) -> [(&'static str, &'static str, u64); 7] {
+fn gauges(gateway: &Gateway) -> [(&'static str, &'static str, u64); 8] {
     let settings = &gateway.settings;
     let health = gateway.state.log.health();
     [
@@ -112,6 +112,7 @@ fn gauges(gateway: &Gateway) -> [(&'static str, &'static str, u64); 7] {
             health.written.saturating_sub(health.durable),
         ),
         ("log_pending_bytes", "Bytes of the log that wait for a sync", health.pending_bytes as u64),
+        ("log_syncs", "Syncs of the log since the start", health.syncs),
         ("log_failed", "Whether the log takes nothing at the moment", u64::from(health.failure.is_some())),
     ]
 }

@@ -102,7 +102,7 @@ pub(crate) async fn run(
     let returning = Returning::of(gateway, &asked, permit)?;
     // The policy looks at everything, limits included, and takes nothing.
     let allowed = match decide(gateway, asked, trail) {
-        Err(stop) => return Err(as_unknown(gateway, &caller, stop).await),
+        Err(stop) => return Err(Box::pin(as_unknown(gateway, &caller, stop)).await),
         Ok(allowed) => allowed,
     };
     let returning = returning.under(&allowed);

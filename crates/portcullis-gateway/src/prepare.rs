@@ -39,7 +39,7 @@ fn own_answer(request: &Request, trail: &mut Trail) -> Result<Option<Answer>, St
     match handling(request.method.subject, Sender::Client) {
         Handling::Answer => {
             let text = write::result(&request.id, Object::new());
-            Ok(Some(Answer::Message { text, session: None, modern_error: None }))
+            Ok(Some(Answer::Message { text, session: None, modern_error: None, closing: None }))
         }
         Handling::Refuse(why) => Err(ClientFault::NotOffered(why).into()),
         _ => Ok(None),

@@ -113,7 +113,7 @@ pub(crate) async fn ask(
 /// Client and server must speak the same era.
 async fn check_era(gateway: &Arc<Gateway>, caller: &Caller, era: Era) -> Result<(), Stop> {
     let fits = match era {
-        Era::Modern => probe::speaks_modern(gateway, &caller.server).await?,
+        Era::Modern => Box::pin(probe::speaks_modern(gateway, &caller.server)).await?,
         Era::Legacy(_) => caller.server.config.era != EraSetting::Modern,
     };
     if fits { Ok(()) } else { Err(ClientFault::EraMismatch { client: era }.into()) }

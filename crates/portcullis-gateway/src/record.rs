@@ -284,11 +284,28 @@ pub(crate) struct Receipt {
     charges: Vec<Charge>,
     reservation: Option<Reservation>,
     started: Instant,
+    /// How long the answer took, once it is there.
+    took: Option<Duration>,
     /// The server's, once it has answered with one.
     status: Option<u16>,
     open: bool,
     /// Whether the permit was spent.
     left: bool,
+}
+
+/// The outcome of a call whose answer is there: written when this is dropped, which is when the answer was
+/// given to the client, or when nobody is left to give it to.
+pub(crate) struct Closing {
+    receipt: Option<Box<Receipt>>,
+    ending: Ending,
+}
+
+impl Drop for Closing {
+    fn drop(&mut self) {
+        if let Some(receipt) = self.receipt.take() {
+            receipt.finish(self.ending, None);
+        }
+    }
 }
 
 impl Receipt {
@@ -309,6 +326,7 @@ impl Receipt {
             charges,
             reservation,
             started: Instant::now(),
+            took: None,
             status: None,
             open: true,
             left: false,
@@ -331,6 +349,12 @@ impl Receipt {
             Ok(outcome) => self.finish(ending_of(outcome), None),
             Err(fault) => self.finish_by(Some(fault)),
         }
+    }
+
+    /// It came back: what is left is to give the answer to the client, and to write that down.
+    pub(crate) fn closing(mut self, ending: Ending) -> Closing {
+        self.took = Some(self.started.elapsed());
+        Closing { receipt: Some(Box::new(self)), ending }
     }
 
     /// Answered, or ended by this fault.
@@ -363,7 +387,7 @@ impl Receipt {
 
     fn write(&mut self, ending: Ending, message: Option<&str>, given_back: &[Charge]) {
         self.open = false;
-        let latency = self.started.elapsed();
+        let latency = self.took.unwrap_or_else(|| self.started.elapsed());
         let outcome = Outcome {
             request: &self.request,
             decision: self.decision,

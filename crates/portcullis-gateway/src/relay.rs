@@ -7,6 +7,7 @@
 mod answers;
 mod lifetime;
 mod messages;
+mod resume;
 
 pub(crate) use lifetime::Lists;
 pub(crate) use messages::wanted_lists;
@@ -34,6 +35,7 @@ use crate::settings::milliseconds;
 use crate::stop::{Stop, UpstreamFault};
 use answers::Answers;
 use lifetime::Lifetime;
+use resume::Place;
 
 /// What a stream is for.
 pub(crate) enum Purpose {
@@ -75,6 +77,7 @@ pub(crate) struct Relay {
     out: mpsc::Sender<Bytes>,
     lifetime: Lifetime,
     answers: Answers,
+    place: Place,
 }
 
 /// Why a stream ended.
@@ -104,8 +107,8 @@ pub(crate) fn start(
     let lifetime = Lifetime::new(gateway, &caller, purpose.wanted_lists());
     // From here on every change is heard; one that came just before is seen now.
     let caller = caller.again(gateway)?;
-    let answers = Answers::new();
-    let relay = Relay { gateway: gateway.clone(), caller, era, purpose, out, lifetime, answers };
+    let (answers, place) = (Answers::new(), Place::default());
+    let relay = Relay { gateway: gateway.clone(), caller, era, purpose, out, lifetime, answers, place };
     tokio::spawn(relay.run(source, receipt, held));
     Ok(read)
 }
@@ -118,7 +121,7 @@ impl Relay {
             let _ = self.acknowledge().await;
         }
         let end = self.pump(source).await;
-        if let Some(receipt) = receipt {
+        for receipt in receipt.into_iter().chain(self.place.receipt.take()) {
             match &end {
                 End::Done => receipt.finish(Ending::Answered, None),
                 End::Answered(ending) => receipt.finish(*ending, None),
@@ -157,6 +160,7 @@ impl Relay {
                 arrived = next_event(&mut source) => match arrived {
                     Ok(Some(arrived)) => {
                         last_event = Instant::now();
+                        self.place.note(&arrived.event);
                         match self.relay(arrived).await {
                             Ok(None) => {}
                             Ok(Some(ending)) => return End::Answered(ending),
@@ -164,6 +168,10 @@ impl Relay {
                         }
                     }
                     Ok(None) | Err(_) if self.outlives_source() => source = None,
+                    Ok(None) if self.can_resume() => match self.resume().await {
+                        Ok(rest) => (source, last_event) = (Some(rest), Instant::now()),
+                        Err(end) => return end,
+                    },
                     Ok(None) => return self.ended_early(),
                     Err(fault) => return End::Failed(fault),
                 },
@@ -253,8 +261,12 @@ impl Relay {
     async fn say_goodbye(&self, end: End) {
         let stop = match end {
             End::Done | End::Answered(_) | End::ClientGone => return,
-            // A legacy client comes back for the rest, with the id of the last event.
-            End::Failed(UpstreamFault::Broken) if self.era.has_sessions() => return,
+            // A legacy client comes back for the rest, with the id of the last event; on a pipe it cannot.
+            End::Failed(UpstreamFault::Broken)
+                if self.era.has_sessions() && self.caller.door == Door::Http =>
+            {
+                return;
+            }
             End::Failed(fault) => Stop::Upstream(fault),
             End::CutOff(why) => why.into(),
         };
@@ -330,9 +342,36 @@ async fn next_event(source: &mut Option<EventSource>) -> Result<Option<Arrived>,
 mod tests {
     use super::*;
     use jiff::Timestamp;
+    use portcullis_state::grants::GrantTable;
     use portcullis_state::log::LogOptions;
 
+    use crate::Snapshot;
     use crate::limits::tests::{approved, gateway_on};
+
+    /// A stream whose reader takes nothing: the one place for a message is taken.
+    fn stalled(gateway: &Arc<Gateway>) -> (Relay, mpsc::Receiver<Bytes>) {
+        let caller = approved(gateway).into_parts().0.caller;
+        let (out, unread) = mpsc::channel(1);
+        out.try_send(Bytes::new()).unwrap();
+        let purpose = Purpose::Session { resumes: false };
+        let lifetime = Lifetime::new(gateway, &caller, purpose.wanted_lists());
+        let (gateway, answers, place) = (gateway.clone(), Answers::new(), Place::default());
+        (Relay { gateway, caller, era: Era::Modern, purpose, out, lifetime, answers, place }, unread)
+    }
+
+    #[tokio::test]
+    async fn a_client_that_does_not_read_cannot_keep_a_revoked_grants_stream_open() {
+        let place = tempfile::tempdir().unwrap();
+        let options = LogOptions::default();
+        let gateway = Arc::new(gateway_on(place.path(), Arc::new(Timestamp::now), options));
+        let (relay, _unread) = stalled(&gateway);
+        let revoke = async {
+            gateway.replace(Snapshot::compile(Vec::new(), Vec::new(), GrantTable::default()).unwrap());
+        };
+        // The first is polled first: it waits for the reader when the grant ends.
+        let (sent, ()) = tokio::join!(relay.send_text("x".to_owned()), revoke);
+        assert!(matches!(sent, Err(End::CutOff(CutOff::Grant))));
+    }
 
     /// Who asked just before the stop must not keep the gateway from stopping.
     #[tokio::test]

@@ -10,7 +10,7 @@ use tokio::sync::mpsc;
 
 use crate::body::Body;
 use crate::forward::SESSION_ID;
-use crate::record::Trail;
+use crate::record::{Closing, Trail};
 use crate::sessions::Call;
 use crate::stop::{ClientFault, Denial, DenialKind, GatewayFault, Refusal, Stop};
 
@@ -30,14 +30,27 @@ pub(crate) mod code {
 
 /// What goes back when nothing was in the way.
 pub(crate) enum Answer {
-    /// One message; the session that was opened with it; the code if it is a modern server's error.
-    Message { text: String, session: Option<String>, modern_error: Option<i64> },
+    /// One message; the session that was opened with it; the code if it is a modern server's error; what
+    /// writes down that it was given.
+    Message { text: String, session: Option<String>, modern_error: Option<i64>, closing: Option<Closing> },
     /// A stream of events.
     Stream(mpsc::Receiver<Bytes>),
     /// Taken; there is nothing to say.
     Accepted,
     /// The session has ended.
     Ended,
+}
+
+impl Answer {
+    /// The same, which is written down when it was given.
+    pub(crate) fn closed_by(self, closing: Closing) -> Answer {
+        match self {
+            Answer::Message { text, session, modern_error, .. } => {
+                Answer::Message { text, session, modern_error, closing: Some(closing) }
+            }
+            other => other,
+        }
+    }
 }
 
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
@@ -49,7 +62,9 @@ const NO_BUFFERING: HeaderName = HeaderName::from_static("x-accel-buffering");
 /// The response to an exchange that went through.
 pub(crate) fn answer(answer: Answer) -> Response<Body> {
     match answer {
-        Answer::Message { text, session, modern_error } => {
+        Answer::Message { text, session, modern_error, closing } => {
+            // Who writes to the connection is not ours to wait for.
+            drop(closing);
             let mut response = with_body(error_status(modern_error), JSON, text);
             if let Some(id) = session.and_then(|id| HeaderValue::from_str(&id).ok()) {
                 response.headers_mut().insert(SESSION_ID, id);

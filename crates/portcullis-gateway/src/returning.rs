@@ -82,7 +82,7 @@ impl Returning {
             return Ok(Answer::Accepted);
         };
         match (call.subject, reply) {
-            (Subject::Initialize, reply) => self.open_session(gateway, &call, reply).await,
+            (Subject::Initialize, reply) => Box::pin(self.open_session(gateway, &call, reply)).await,
             (_, reply) if self.listens_for.is_some_and(Lists::any) && lacks_the_method(&reply) => {
                 // The server has no news to give; changes of what the policy shows are ours to tell.
                 reply.close();
@@ -102,10 +102,11 @@ impl Returning {
             }
             (_, reply) => {
                 self.close_call(&call);
-                match reply.close() {
-                    (Payload::Message(response), _) => {
+                match reply.complete() {
+                    (Payload::Message(response), closing) => {
                         filter::prepare(gateway, &self.caller, &call, &response.outcome).await?;
-                        self.message(gateway, &call, response.outcome, None)
+                        let answer = self.message(gateway, &call, response.outcome, None)?;
+                        Ok(answer.closed_by(closing))
                     }
                     _ => Err(UpstreamFault::NotMcp("no answer to a request").into()),
                 }
@@ -149,7 +150,7 @@ impl Returning {
             self.caller.server.eras.forget();
         }
         let text = portcullis_mcp::Response { id: None, outcome }.into_text(&call.client_id);
-        Ok(Answer::Message { text, session, modern_error })
+        Ok(Answer::Message { text, session, modern_error, closing: None })
     }
 }
 

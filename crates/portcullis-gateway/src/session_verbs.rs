@@ -50,19 +50,11 @@ pub(crate) async fn session_stream(
     last_event_id: Option<String>,
     trail: &mut Trail,
 ) -> Result<Answer, Stop> {
-    trail.method = "GET";
     let session = caller.session.clone().ok_or(ClientFault::SessionMissing)?;
-    let place = session.place();
-    trail.era = Some(place.era);
-    trail.session = Some(session.id.clone());
-    trail.class = Some(RiskClass::Read);
-    let era = place.era;
+    let era = session.place().era;
     let purpose = Purpose::Session { resumes: last_event_id.is_some() };
-    let kind = OutgoingKind::OpenStream { last_event_id };
     let held = Held::Stream(gateway.streams.take(&caller, &gateway.settings)?);
-    let allowed = decide(gateway, Asked::plain(caller.clone(), place, kind), trail)?;
-    let permit = record(gateway, admit(gateway, approve(allowed)?)?, trail).await?;
-    let (source, receipt) = match forward(gateway, permit).await {
+    let (source, receipt) = match ask_for_events(gateway, caller.clone(), last_event_id, trail).await {
         Ok(Reply { payload: Payload::Stream(events), receipt, .. }) => (Some(events), Some(receipt)),
         Ok(reply) => {
             reply.close();
@@ -77,6 +69,36 @@ pub(crate) async fn session_stream(
         Err(stop) => return Err(stop),
     };
     relay::start(gateway, caller, era, purpose, source, receipt, held).map(Answer::Stream)
+}
+
+/// The rest of a call's stream that the server closed, through the same stages.
+pub(crate) async fn resume(
+    gateway: &Arc<Gateway>,
+    caller: Caller,
+    last_event_id: Option<String>,
+) -> Result<Reply, Stop> {
+    let mut trail = Trail::new(gateway.now())?;
+    trail.grant = Some(caller.grant_id().to_owned());
+    trail.server = Some(caller.server.name().to_owned());
+    ask_for_events(gateway, caller.again(gateway)?, last_event_id, &mut trail).await
+}
+
+async fn ask_for_events(
+    gateway: &Arc<Gateway>,
+    caller: Caller,
+    last_event_id: Option<String>,
+    trail: &mut Trail,
+) -> Result<Reply, Stop> {
+    trail.method = "GET";
+    let session = caller.session.clone().ok_or(ClientFault::SessionMissing)?;
+    let place = session.place();
+    trail.era = Some(place.era);
+    trail.session = Some(session.id.clone());
+    trail.class = Some(RiskClass::Read);
+    let kind = OutgoingKind::OpenStream { last_event_id };
+    let allowed = decide(gateway, Asked::plain(caller, place, kind), trail)?;
+    let permit = record(gateway, admit(gateway, approve(allowed)?)?, trail).await?;
+    forward(gateway, permit).await
 }
 
 /// DELETE: the end of a legacy session, here and at the server.

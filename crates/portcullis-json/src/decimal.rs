@@ -82,6 +82,11 @@ impl Decimal {
     /// The one spelling that this value has: digits without trailing zeros and, unless it is nought, an
     /// exponent. Equal values have equal spellings.
     pub fn canonical(&self) -> String {
+        if let Form::Whole(whole) = &self.0
+            && (whole % 10 != 0 || *whole == 0)
+        {
+            return whole.to_string();
+        }
         let (digits, scale) = self.widened().normalized().into_bigint_and_exponent();
         if digits.is_zero() || scale == 0 { digits.to_string() } else { format!("{digits}e{}", -scale) }
     }

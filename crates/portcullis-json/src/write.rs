@@ -5,10 +5,12 @@ use crate::{Object, Value};
 /// A line of a laid-out document is at most this long, unless one value alone is longer.
 const LINE_CHARACTERS_MAX: usize = 100;
 const INDENT: usize = 2;
+/// Room for an ordinary message: most are written without asking for more.
+const ORDINARY_BYTES: usize = 1024;
 
 /// The value on one line, without white space.
 pub fn compact(value: &Value) -> String {
-    let mut out = String::new();
+    let mut out = String::with_capacity(ORDINARY_BYTES);
     write_compact(value, ("", ""), &mut out);
     out
 }

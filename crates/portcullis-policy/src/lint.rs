@@ -35,6 +35,7 @@ pub(crate) fn warn(policy: &Policy, problems: &mut Problems) {
         warn_of_entry(policy.mode, &place, &shared, &mut effort, problems);
     }
     counters::warn_of_doubles(policy, problems);
+    counters::warn_of_too_many(policy, problems);
     replaced_class::warn(policy, problems);
     ties::warn(policy, &mut effort, problems);
 }

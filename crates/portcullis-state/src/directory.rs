@@ -80,8 +80,11 @@ impl DataDirectory {
     /// Several processes may want the same new directory: one makes it, the others wait.
     fn create_once(&self) -> Result<(), StateFault> {
         // Looked at before anything is done to it: it may be somebody's home.
-        if self.path.exists() {
-            self.check_unused()?;
+        if self.path.exists()
+            && let Err(fault) = self.check_unused()
+        {
+            // Unless another process has made it since we looked.
+            return self.format()?.map(drop).ok_or(fault);
         }
         self.make_private(&self.path)?;
         let lock = self.lock_file()?;

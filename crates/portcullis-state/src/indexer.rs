@@ -1,7 +1,8 @@
 //! The thread that keeps the log's index up to date, a little behind the log.
 //!
 //! Started by the gateway; commands that find none running call `Index::catch_up` themselves. Whatever
-//! goes wrong here is reported and tried again: no call depends on it.
+//! goes wrong here is reported and tried again: no call depends on it. It takes one batch at a time and rests in
+//! between, so that calls have the processor: when many come, it lags.
 
 use std::io;
 use std::path::Path;
@@ -9,9 +10,9 @@ use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
-use crate::index::{BATCH_MAX, Index, IndexFault};
+use crate::index::{Index, IndexFault};
 
-/// How often the reader looks for new records.
+/// How often the reader looks for new records; with the size of a batch, 5,000 records a second at most.
 const LOOK_EVERY: Duration = Duration::from_millis(200);
 
 /// The thread that keeps the index up to date.
@@ -58,11 +59,9 @@ fn keep_up(path: &Path, log: &Path, stop: &(Mutex<bool>, Condvar), report: &Mute
         if taken.is_err() {
             index = None;
         }
-        let busy = matches!(taken, Ok(BATCH_MAX));
         *report.lock().unwrap_or_else(PoisonError::into_inner) = taken.err().map(|fault| fault.to_string());
         let stopping = stop.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let patience = if busy { Duration::ZERO } else { LOOK_EVERY };
-        let waited = stop.1.wait_timeout_while(stopping, patience, |stopping| !*stopping);
+        let waited = stop.1.wait_timeout_while(stopping, LOOK_EVERY, |stopping| !*stopping);
         if *waited.unwrap_or_else(PoisonError::into_inner).0 {
             return;
         }

@@ -95,3 +95,23 @@ impl Cli {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// INVARIANT: secrets do not print.
+    #[test]
+    fn what_is_sent_along_is_not_in_the_debug_text() {
+        let commands: [&[&str]; 4] = [
+            &["server", "add", "x", "--url", "http://h", "--header", "A=hunter2"],
+            &["server", "add", "x", "--env", "A=hunter2", "--", "program", "--key=hunter2"],
+            &["scan", "--url", "http://h", "--header", "A=hunter2"],
+            &["wrap", "--url", "http://h", "--header", "A=hunter2"],
+        ];
+        for words in commands {
+            let cli = Cli::try_parse_from(std::iter::once(&"portcullis").chain(words)).unwrap();
+            assert!(!format!("{cli:?}").contains("hunter2"), "{words:?}");
+        }
+    }
+}

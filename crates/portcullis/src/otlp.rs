@@ -34,6 +34,8 @@ const EXPORT_WAIT: Duration = Duration::from_secs(10);
 const LAST_WAIT: Duration = Duration::from_secs(5);
 /// Bytes of a collector's answer.
 const ANSWER_BYTES_MAX: usize = 1 << 20;
+/// Characters of a name; agents write some of them. As in the decision log.
+const NAME_CHARACTERS_MAX: usize = 160;
 
 /// Where spans go.
 #[derive(Args, Clone, Debug)]
@@ -84,7 +86,8 @@ impl Spans {
 
 fn tell(tracer: &SdkTracer, exchange: &Exchange<'_>) {
     let started = SystemTime::from(exchange.started);
-    let name = match exchange.tool {
+    let tool = exchange.tool.map(cut);
+    let name = match &tool {
         Some(tool) => format!("{} {tool}", exchange.method),
         None if exchange.method.is_empty() => "unread".to_owned(),
         None => exchange.method.to_owned(),
@@ -96,7 +99,7 @@ fn tell(tracer: &SdkTracer, exchange: &Exchange<'_>) {
         ("portcullis.outcome", Some(exchange.outcome)),
         ("portcullis.rule", Some(exchange.rule).filter(|rule| !rule.is_empty())),
         ("mcp.method.name", Some(exchange.method)),
-        ("mcp.tool.name", exchange.tool),
+        ("mcp.tool.name", tool.as_deref()),
     ];
     let fields = fields.into_iter().filter_map(|(key, value)| Some(KeyValue::new(key, value?.to_owned())));
     let builder = tracer.span_builder(name).with_kind(SpanKind::Server).with_start_time(started);
@@ -105,6 +108,10 @@ fn tell(tracer: &SdkTracer, exchange: &Exchange<'_>) {
         span.set_status(Status::error(exchange.outcome.to_owned()));
     }
     span.end_with_timestamp(started + exchange.took);
+}
+
+fn cut(name: &str) -> String {
+    name.chars().take(NAME_CHARACTERS_MAX).collect()
 }
 
 /// The client's span, where it named one.
@@ -148,6 +155,7 @@ impl HttpClient for Sender {
             let body = Limited::new(body, ANSWER_BYTES_MAX).collect().await?.to_bytes();
             Ok::<_, HttpError>(Response::from_parts(head, body))
         };
-        self.runtime.spawn(tokio::time::timeout(EXPORT_WAIT, exchange)).await??
+        // A timer can only be made inside the runtime, and the library's thread is outside.
+        self.runtime.spawn(async move { tokio::time::timeout(EXPORT_WAIT, exchange).await }).await??
     }
 }

@@ -3,6 +3,7 @@
 use std::io::{self, IsTerminal as _, Write};
 
 use anstream::{AutoStream, ColorChoice};
+use portcullis_catalogue::inert;
 
 /// Standard output and standard error.
 pub(crate) struct Output {
@@ -17,6 +18,11 @@ pub(crate) struct Output {
 
 /// Columns of a progress line; a longer one would break and stay.
 const PROGRESS_COLUMNS: usize = 72;
+
+/// Messages repeat what they are about, and that may come from anywhere: only their lines are ours.
+fn inert_lines(text: &str) -> String {
+    text.split('\n').map(inert).collect::<Vec<_>>().join("\n")
+}
 
 impl Output {
     /// The process's own.
@@ -75,7 +81,7 @@ impl Output {
 
     /// A line about what went wrong.
     pub(crate) fn error(&mut self, text: &str) -> io::Result<()> {
-        writeln!(self.error, "error: {text}")
+        writeln!(self.error, "error: {}", inert_lines(text))
     }
 
     /// A line beside the result.

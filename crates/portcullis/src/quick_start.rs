@@ -33,8 +33,17 @@ enum Found {
     Fresh,
     /// As it was left.
     Kept,
+    /// Somebody gave it another token, and has it.
+    Elsewhere,
     /// Somebody has revoked it, and meant it.
     Ended,
+}
+
+impl Found {
+    /// Whether the token is known here.
+    fn has_token(&self) -> bool {
+        matches!(self, Found::Fresh | Found::Kept)
+    }
 }
 
 /// Makes what is missing on the first start; later everything stays as it was left.
@@ -47,16 +56,23 @@ pub(crate) fn prepare(
     let data_dir = &std::path::absolute(data_dir).map_err(|error| cannot("find", data_dir, &error))?;
     let token_file = data_dir.join("quick-start.token");
     let client_file = data_dir.join("quick-start.json");
-    let (grant, token) = match (state_of_grant(instance)?.as_deref(), std::fs::read_to_string(&token_file)) {
+    let kept = std::fs::read_to_string(&token_file).ok().map(|text| text.trim().to_owned());
+    let kept = kept.filter(|token| !token.is_empty());
+    let (grant, token) = match (state_of_grant(instance)?.as_deref(), kept) {
         (None, _) => (Found::Fresh, make(instance)?),
-        (Some("active"), Ok(token)) => (Found::Kept, token.trim().to_owned()),
-        (Some("active"), Err(_)) => (Found::Fresh, rotated(instance)?),
+        (Some("active"), Some(token)) if instance.takes(&token) => (Found::Kept, token),
+        (Some("active"), Some(_)) => (Found::Elsewhere, String::new()),
+        (Some("active"), None) => (Found::Fresh, rotated(instance)?),
         (Some(_), _) => (Found::Ended, String::new()),
     };
     let url = format!("http://{address}/mcp/{SERVER}");
-    if !matches!(grant, Found::Ended) {
+    if grant.has_token() {
         write_private(&token_file, &token)?;
         write_private(&client_file, &(pretty(&client_configuration(&url, &token)) + "\n"))?;
+    } else {
+        // What opens nothing any more would only mislead.
+        remove(&token_file)?;
+        remove(&client_file)?;
     }
     Ok(QuickStart { url, token_file, client_file, data_dir: data_dir.clone(), grant, token })
 }
@@ -111,6 +127,13 @@ fn write_private(path: &Path, text: &str) -> Result<(), String> {
     written.map_err(|error| cannot("write", path, &error))
 }
 
+fn remove(path: &Path) -> Result<(), String> {
+    match std::fs::remove_file(path) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(cannot("remove", path, &error)),
+        _ => Ok(()),
+    }
+}
+
 fn cannot(what: &str, path: &Path, error: &io::Error) -> String {
     format!("cannot {what} `{}`: {error}", path.display())
 }
@@ -159,6 +182,13 @@ impl QuickStart {
                     quoted(&self.data_dir)
                 );
             }
+            Found::Elsewhere => {
+                return format!(
+                    "The grant `{GRANT}` was given another token, which is not kept here. Whoever has it can go on; \
+                     for a new one:\n\n  portcullis grant rotate {GRANT} --data-dir {}",
+                    quoted(&self.data_dir)
+                );
+            }
             Found::Kept => format!("For a client: the JSON to paste is in {client_file}"),
             Found::Fresh => format!(
                 "For a client (shown this once; also in {client_file}):\n\n{}",
@@ -179,6 +209,7 @@ impl QuickStart {
         let value = Object::new()
             .with("url", self.url.as_str())
             .with("grant_ended", matches!(self.grant, Found::Ended))
+            .with("token_known", self.grant.has_token())
             .with("data_dir", self.data_dir.display().to_string())
             .with("token_file", self.token_file.display().to_string())
             .with("client_file", self.client_file.display().to_string())

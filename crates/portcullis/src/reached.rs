@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
+use portcullis_catalogue::{inert, inert_json};
 use portcullis_json::{Object, Value, pretty};
 
 use crate::admin::{self, Missing};
@@ -33,9 +34,10 @@ impl Reached {
         show: impl FnOnce(&Value) -> Vec<String>,
     ) -> io::Result<Code> {
         match admin::request(&self.data_dir, missing, command, arguments) {
-            Ok(answer) if self.json => output.line(&pretty(&answer)).map(|()| Code::Good),
+            Ok(answer) if self.json => output.line(&inert_json(&pretty(&answer))).map(|()| Code::Good),
             Ok(answer) => {
-                show(&answer).iter().try_for_each(|line| output.line(line))?;
+                // Names come from servers and other people: a terminal must not obey them.
+                show(&answer).iter().try_for_each(|line| output.line(&inert(line)))?;
                 Ok(Code::Good)
             }
             Err(message) => fail(output, &message),

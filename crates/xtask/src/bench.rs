@@ -13,6 +13,7 @@ use clap::ValueEnum;
 use crate::{process, workspace};
 
 mod catalogue;
+mod gateway;
 mod plot;
 mod start;
 
@@ -26,6 +27,12 @@ pub(crate) struct Arguments {
     /// Whose benchmarks to run
     #[arg(value_enum, default_value_t = Subject::Policy)]
     subject: Subject,
+    /// Only the main figure (gateway)
+    #[arg(long)]
+    short: bool,
+    /// Keep the figures in `docs/` (gateway)
+    #[arg(long)]
+    write: bool,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -40,6 +47,8 @@ enum Subject {
     Pharo,
     /// What `portcullis wrap` adds to a stdio server
     Wrap,
+    /// The gateway beside nginx
+    Gateway,
     /// How long a start takes: with nothing, and after `kill -9` with a million records
     Start,
 }
@@ -51,6 +60,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
         Subject::Json => run_benches("portcullis-json", &[]),
         Subject::Pharo => run_benches("pharo-interop", &["--", "--check"]),
         Subject::Wrap => wrap::run(),
+        Subject::Gateway => gateway::run(arguments.short, arguments.write),
         Subject::Start => start::run(),
         Subject::Policy => {
             run_benches("portcullis-policy", &[])?;

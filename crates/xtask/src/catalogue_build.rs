@@ -114,7 +114,8 @@ fn import(line: &Line, answer: &Path, index: &mut Index) -> Result<String> {
     let report = index.import(std::iter::once(listing), i64::try_from(seen_at.as_secs())?)?;
     let skipped = skipped.len() + report.skipped.len();
     let left_out = if skipped > 0 { format!(", {skipped} of them unusable") } else { String::new() };
-    Ok(format!("{count} tools{left_out}"))
+    let tools = if count == 1 { "tool" } else { "tools" };
+    Ok(format!("{count} {tools}{left_out}"))
 }
 
 /// Only servers of the list are written: what was taken off the list leaves the index.

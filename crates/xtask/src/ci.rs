@@ -28,6 +28,8 @@ const STEPS: &[Step] = &[
     Step { name: "faults", run: faults::run_short },
     Step { name: "fuzz targets", run: fuzz_targets },
     Step { name: "docs", run: docs },
+    // Last: it puts a product with the feature in the place of the one without.
+    Step { name: "otlp", run: otlp },
 ];
 
 /// The fuzz targets, which are no part of the workspace.
@@ -142,6 +144,18 @@ fn fuzz_targets() -> Result<()> {
 fn docs() -> Result<()> {
     let mut cargo = process::cargo(&["doc", "--workspace", "--no-deps"]);
     process::run(cargo.env("RUSTDOCFLAGS", "-D warnings"))
+}
+
+/// The feature that is off by default: it compiles without a warning, and a collector receives a span.
+fn otlp() -> Result<()> {
+    let feature = ["--workspace", "--features", "portcullis/otlp"];
+    let mut clippy = process::cargo(&["clippy", "--all-targets"]);
+    process::run(clippy.args(feature).args(["--", "-D", "warnings"]))?;
+    let mut tests = match process::is_installed("cargo-nextest") {
+        true => process::cargo(&["nextest", "run", "-E", "test(/^otlp::/)"]),
+        false => process::cargo(&["test", "--test", "it", "otlp::"]),
+    };
+    process::run(tests.args(feature))
 }
 
 #[cfg(test)]

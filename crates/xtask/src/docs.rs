@@ -29,6 +29,7 @@ pub(crate) fn generate(product: &Path) -> Result<Vec<Document>> {
     Ok(vec![
         Document { path: "docs/reference/policy.schema.json", text: schema },
         Document { path: "docs/reference/commands.md", text: commands },
+        Document { path: "docs/reference/configuration.md", text: ask(product, &["config", "reference"])? },
         Document { path: "docs/reference/shipped-index.md", text: shipped::page()? },
     ])
 }

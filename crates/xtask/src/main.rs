@@ -21,6 +21,7 @@ mod docs;
 mod faults;
 mod fuzz_policy;
 mod process;
+mod suites;
 mod tidy;
 mod workspace;
 
@@ -50,6 +51,8 @@ enum Task {
     Conformance(conformance::Arguments),
     /// Install and start the servers of a list, and write what they list into the index that ships
     CatalogueBuild(catalogue_build::Arguments),
+    /// Replay public suites that need no language model, and write the scores into `docs/attacks.md`
+    Suites,
     /// Measure the classifier against files of labelled tools
     CatalogueEval(catalogue_eval::Arguments),
 }
@@ -70,6 +73,7 @@ fn main() -> ExitCode {
         Task::Bench(arguments) => bench::run(&arguments),
         Task::Conformance(arguments) => conformance::run(&arguments),
         Task::CatalogueBuild(arguments) => catalogue_build::run(&arguments),
+        Task::Suites => suites::run(),
         Task::CatalogueEval(arguments) => catalogue_eval::run(&arguments),
     };
     match outcome {

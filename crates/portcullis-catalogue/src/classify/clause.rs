@@ -7,26 +7,55 @@ use super::reading::Reading;
 use super::rules::RuleId;
 use crate::Class;
 use crate::level::severity;
-use crate::words::{Form, Kind, Nouns, Token, Verb, fold, listed, split_text};
+use crate::words::{Form, Kind, Nouns, Token, Verb, WordList, fold, phrasal, split_text, words};
 
 /// Words of one sentence that are looked at.
 const WORDS_MAX: usize = 48;
 /// Words that may stand before the verb without saying anything.
-const OPENERS: &str = "\
+static OPENERS: WordList = words!(
+    "\
     this the tool tools function command endpoint method api action operation will can is are \
     used to be you your users user agents agent lets let allows allow allowing helps for a an \
     simple quickly easily efficiently safely automatically please that which should must it \
     ability recursively batch bulk asynchronously interactively simply mcp utility designed also \
     provides provide able useful powerful fully programmatically atomically capability way \
-    instantly intelligently securely directly manually optionally i we helper primary main and";
+    instantly intelligently securely directly manually optionally i we helper primary main and"
+);
 /// Words after which a noun phrase, or the end of the list of verbs, begins.
-const DETERMINERS: &str = "\
+static DETERMINERS: WordList = words!(
+    "\
     a an the all your its it them their this these new existing any one multiple specific each \
-    every some several up single current detailed list both";
+    every some several up single current detailed list both"
+);
+/// Strict verbs that are nouns as often behind `and`.
+static NOUNS_TOO: WordList = words!(
+    "\
+    update change import export download upload copy move install launch run start stop set fix patch mark put \
+    click tap follow claim purchase sell buy edit restart reply invite register upgrade downgrade login logout \
+    complete correct replay install publish"
+);
+/// Where what was found is kept.
+static STORES: WordList = words!(
+    "\
+    file files folder folders directory directories database databases disk knowledge memory index collection table \
+    vault storage bucket spreadsheet vectorstore repository workspace"
+);
+/// Verbs of looking whose result may be put somewhere, `to` or `into` it.
+static GATHERING: WordList =
+    words!("extract collect crawl scrape capture dump screenshot snapshot aggregate");
+/// Those with which only `into` says so.
+static FETCHING: WordList = words!("gather fetch read get retrieve");
+/// What `this` means where a sentence speaks of the tool itself.
+static ITSELF: WordList =
+    words!("tool tools function command method endpoint action operation first before after when if only");
+/// Words that deny the verb behind them.
+static DENYING: WordList = words!("not never without cannot doesn't don't can't won't no nor");
 /// Words that turn `to VERB` into something considered, wished for or explained.
-const CONSIDERED: &str = "\
+static CONSIDERED: WordList = words!(
+    "\
     whether how when where what if want wants need needs before wish due try about asks asked \
-    ready attempt which who required according related similar";
+    ready attempt which who required according related similar"
+);
 
 /// `Run a query`: a question, as long as no rule finds a language in which it could change something.
 fn is_asking(verb: &str, object: &[&str]) -> bool {
@@ -34,8 +63,13 @@ fn is_asking(verb: &str, object: &[&str]) -> bool {
     matches!(verb, "run" | "execute" | "perform") && asks
 }
 
+/// `Digitally signs a file`: an adverb says nothing by itself.
+fn is_adverb(word: &str) -> bool {
+    word.len() > 4 && word.ends_with("ly") && fold(word).is_none()
+}
+
 /// Verbs of looking that open a sentence as verbs, unless a preposition makes them nouns (`List of doors`).
-const LOOKING: &str = "list show view search";
+static LOOKING: WordList = words!("list show view search");
 
 /// One sentence with its words.
 pub(crate) struct Clause<'a> {
@@ -81,8 +115,13 @@ impl<'a> Clause<'a> {
 
     /// The verb behind the word at `at`.
     fn fold(&self, at: usize) -> Option<(&'static Verb, Form)> {
-        let verbs = self.verbs.get_or_init(|| self.words.iter().map(|word| fold(&word.text)).collect());
+        let verbs = self.verbs.get_or_init(|| (0..self.words.len()).map(|at| self.verb_at(at)).collect());
         verbs.get(at).copied().flatten()
+    }
+
+    fn verb_at(&self, at: usize) -> Option<(&'static Verb, Form)> {
+        let (verb, form) = fold(self.word(at))?;
+        Some((phrasal(verb.base, self.word(at + 1)).unwrap_or(verb), form))
     }
 
     fn word(&self, at: usize) -> &str {
@@ -110,16 +149,22 @@ impl<'a> Clause<'a> {
             return None;
         }
         let next = self.word(at + 1);
-        let looks = listed(LOOKING, verb.base) && !next.is_empty() && !is_preposition(next);
-        let sure = verb.kind == Kind::Strict || form != Form::Base || listed(DETERMINERS, next) || looks;
+        let looks = LOOKING.has(verb.base) && !next.is_empty() && !is_preposition(next);
+        let sure = verb.kind == Kind::Strict || form != Form::Base || DETERMINERS.has(next) || looks;
         let mut reading = self.reading(verb, at, sure);
         self.take_alternatives(at, form, &mut reading);
         Some(reading)
     }
 
-    /// `Do not use this tool for …` says nothing of what it does.
+    /// `Do not use this tool for …`, `Call this tool first` and `Start here` say nothing of what it does, and behind the first
+    /// sentence `Accepts a string` speaks of arguments.
     fn is_advice(&self, at: usize) -> bool {
-        matches!(self.word(at), "do" | "does") && matches!(self.word(at + 1), "not" | "nothing")
+        let (word, next) = (self.word(at), self.word(at + 1));
+        let denies = matches!(word, "do" | "does") && matches!(next, "not" | "nothing");
+        let about_itself = next == "this" && ITSELF.has(self.word(at + 2));
+        let guides = next == "here" || matches!(word, "start" | "begin") && matches!(next, "with" | "by");
+        let is_later = self.words.first().is_some_and(|first| first.start > 0);
+        denies || about_itself || guides || word == "accepts" && is_later
     }
 
     /// `Name: …` and `Search API` are headings, not verbs.
@@ -142,7 +187,7 @@ impl<'a> Clause<'a> {
                 }
                 "help" => matches!(next, "you" | "users" | "to"),
                 "with" => at > 0,
-                _ => listed(OPENERS, word),
+                _ => OPENERS.has(word) || is_adverb(word),
             };
             if !opens {
                 break;
@@ -162,12 +207,30 @@ impl<'a> Clause<'a> {
         } else if is_asking(verb.base, &object) {
             reading.turn(Class::Read, "asks a question");
             reading.sure = false;
+        } else if verb.class == Class::Read && self.puts_into_store(verb, at) {
+            reading.turn(Class::Write, "keeps what it found");
         } else if verb.base == "drop" && self.puts_down(at) {
             reading.turn(Class::Write, "puts something down somewhere");
             reading.sure = true;
         }
         reading.object = object.iter().map(|word| (*word).to_owned()).collect();
         reading
+    }
+
+    /// `Collect all doors into a file`, `Extract a door to a file`; not `Get the path to a file`.
+    fn puts_into_store(&self, verb: &Verb, at: usize) -> bool {
+        let gathers = GATHERING.has(verb.base);
+        if !gathers && !FETCHING.has(verb.base) {
+            return false;
+        }
+        (at + 1..self.words.len()).any(|index| {
+            let leads = match self.word(index) {
+                "into" => true,
+                "to" => gathers,
+                _ => false,
+            };
+            leads && (index + 1..index + 6).any(|behind| STORES.has(self.word(behind)))
+        })
     }
 
     /// `Drop files onto an element`: nothing is lost.
@@ -189,7 +252,7 @@ impl<'a> Clause<'a> {
             if broken || is_preposition(word) || matches!(word, "and" | "or" | "then") {
                 break;
             }
-            if !listed(DETERMINERS, word) || word == "all" {
+            if !DETERMINERS.has(word) || word == "all" {
                 object.push(word);
             }
         }
@@ -249,10 +312,28 @@ impl<'a> Clause<'a> {
                 let joins = matches!(self.word(index - 1), "and" | "or" | "then");
                 let strict =
                     self.fold(*index).is_some_and(|(verb, found)| verb.kind == Kind::Strict && found == form);
-                let opens = listed(DETERMINERS, self.word(index + 1));
-                joins && strict && opens && !self.is_considered(*index)
+                joins && strict && self.takes_object(*index) && !self.is_considered(*index)
             })
             .collect()
+    }
+
+    /// A noun phrase follows, or a verb that is no noun is followed by anything: `and delete doors`, but not `and
+    /// updates` or `how to open and close doors`.
+    fn takes_object(&self, at: usize) -> bool {
+        let next = self.word(at + 1);
+        let plain = self.fold(at).is_some_and(|(verb, _)| !NOUNS_TOO.has(verb.base));
+        let glued = self.gap(at).contains(['-', '/']);
+        // `DELETE query`: the verb says what kind of query.
+        let names_kind = Nouns::question().has(next)
+            || matches!(
+                next,
+                "statement" | "statements" | "request" | "requests" | "operation" | "operations"
+            );
+        let goes_on = !next.is_empty() && !is_preposition(next) && !glued && !names_kind;
+        let in_infinitive = at >= 3
+            && self.fold(at - 2).is_some()
+            && matches!(self.word(at - 3), "to" | "how" | "for" | "can" | "will");
+        DETERMINERS.has(next) || plain && goes_on && !in_infinitive
     }
 
     /// `Manage a door: open, lock, or destroy it`; only behind a verb that changes something.
@@ -283,7 +364,8 @@ impl<'a> Clause<'a> {
     }
 
     fn is_considered(&self, at: usize) -> bool {
-        (1..=3).any(|back| at >= back && listed(CONSIDERED, self.word(at - back)))
+        let before = |back: usize| at.checked_sub(back).map_or("", |index| self.word(index));
+        (1..=3).any(|back| CONSIDERED.has(before(back))) || (1..=4).any(|back| DENYING.has(before(back)))
     }
 
     /// A verb that states a purpose: `to list`, `for listing`, `that lists`, `will list`.
@@ -308,7 +390,7 @@ impl<'a> Clause<'a> {
     /// A sentence without a verb whose subject announces a report (`Fast code search across …`).
     pub(crate) fn noun_head(&self) -> Option<Reading> {
         // `Extends an image`: a verb that is not known is no noun phrase.
-        if listed(DETERMINERS, self.word(1)) {
+        if DETERMINERS.has(self.word(1)) {
             return None;
         }
         let end = (1..self.words.len())

@@ -3,7 +3,7 @@
 mod raise;
 
 use super::confidence::{Grounds, confidence};
-use super::description::{Description, read_description};
+use super::description::{Description, bullets, gravest, read_description, statements};
 use super::evidence::{Evidence, Place, Signal, quote};
 use super::name::read_name;
 use super::parameters::{Said, look};
@@ -19,6 +19,20 @@ use crate::words::{Nouns, Token, split_name};
 
 /// Classifies one tool beside its siblings.
 pub fn classify(tool: &ToolDefinition, siblings: &Siblings) -> Classification {
+    let mut draft = draft(tool, siblings);
+    let class = draft.note_signals();
+    let rationale = draft.rationale(class);
+    Classification { rationale, ..draft.finish(class) }
+}
+
+/// The same without the sentences that say why: for whoever keeps the facts alone.
+pub(crate) fn classify_briefly(tool: &ToolDefinition, siblings: &Siblings) -> Classification {
+    let mut draft = draft(tool, siblings);
+    let class = draft.note_signals();
+    draft.finish(class)
+}
+
+fn draft<'a>(tool: &'a ToolDefinition, siblings: &'a Siblings) -> Draft<'a> {
     let mut draft = Draft::new(tool, siblings);
     draft.read_texts();
     draft.raise_by_choices();
@@ -29,7 +43,7 @@ pub fn classify(tool: &ToolDefinition, siblings: &Siblings) -> Classification {
     draft.raise_by_finality();
     draft.fall_back();
     draft.hear_hints();
-    draft.finish()
+    draft
 }
 
 /// A classification while it is made.
@@ -99,15 +113,21 @@ impl<'a> Draft<'a> {
         self.hear_operations(&first);
     }
 
-    /// A vague name with a list of operations in the description.
+    /// A name that says nothing of its effect, with operations in the description.
     fn hear_operations(&mut self, first: &Reading) {
-        let Some(listed) = self.description.operations.clone() else {
+        let vague = first.is_vague() || self.name.as_ref().is_some_and(Reading::is_vague);
+        if !vague && first.base() != "write" {
+            return;
+        }
+        let stated = statements(self.text()).filter(|_| vague);
+        let found = gravest(bullets(self.text()).into_iter().chain(stated));
+        let Some(found) = found.filter(|found| severity(found.class) > severity(first.class)) else {
             return;
         };
-        if (first.is_vague() || first.base() == "write") && severity(listed.class) > severity(first.class) {
-            self.class = Some(listed.class);
-            self.cite_reading(&Reading { rule: RuleId::D2, ..listed });
-        }
+        self.class = Some(found.class);
+        self.verb = found.base();
+        self.cite_reading(&Reading { rule: RuleId::D2, ..found });
+        self.evidence.rotate_right(1);
     }
 
     fn cite_reading(&mut self, reading: &Reading) {
@@ -207,8 +227,9 @@ impl<'a> Draft<'a> {
         });
     }
 
-    /// Signals that follow from the class and the words.
-    fn note_signals(&mut self, class: Class) {
+    /// Signals that follow from the class and the words; the class.
+    fn note_signals(&mut self) -> Class {
+        let class = self.class.unwrap_or(Class::Write);
         let has = |set: &Nouns, tokens: &[Token]| tokens.iter().any(|word| set.has(&word.text));
         let open = self.tool.hints.open_world == Some(true);
         let fetches = has(Nouns::untrusted(), &self.tokens) || self.signals.contains(&Signal::Url) || open;
@@ -230,27 +251,28 @@ impl<'a> Draft<'a> {
         }
         self.signals.sort_unstable();
         self.signals.dedup();
+        self.grounds.forced_removal = class == Class::Destructive && self.signals.contains(&Signal::Force);
+        class
     }
 
-    fn finish(mut self) -> Classification {
-        let class = self.class.unwrap_or(Class::Write);
-        self.note_signals(class);
-        self.grounds.forced_removal = class == Class::Destructive && self.signals.contains(&Signal::Force);
-        let confidence = confidence(self.grounds);
-        let rationale = rationale::rationale(&rationale::Facts {
+    fn rationale(&self, class: Class) -> String {
+        rationale::rationale(&rationale::Facts {
             tool: self.tool,
             class,
-            confidence,
+            confidence: confidence(self.grounds),
             evidence: &self.evidence,
             signals: &self.signals,
             grounds: self.grounds,
-        });
+        })
+    }
+
+    fn finish(self, class: Class) -> Classification {
         Classification {
             class,
-            confidence,
+            confidence: confidence(self.grounds),
             evidence: self.evidence,
             signals: self.signals,
-            rationale,
+            rationale: String::new(),
             hint_contradicts: self.hint_contradicts,
         }
     }

@@ -10,12 +10,17 @@ use regex::Regex;
 use super::clause::{Clause, sentences};
 use super::reading::Reading;
 use super::rules::RuleId;
-use crate::words::{Token, foreign_verbs};
+use crate::level::severity;
+use crate::words::{Token, foreign_verbs, says_manage};
 
 /// Bytes of a description that are read for verbs and phrases.
 const READ_BYTES_MAX: usize = 4000;
 /// Sentences that are tried until one has a verb.
 const SENTENCES_MAX: usize = 3;
+/// Verbs of other languages that are looked at in one line.
+const FOREIGN_VERBS_MAX: usize = 12;
+/// Lines that are looked at for a list of operations.
+const BULLETS_MAX: usize = 40;
 
 /// Phrases by which a description claims to change nothing.
 static CLAIMS: LazyLock<Option<Regex>> = LazyLock::new(|| {
@@ -34,8 +39,6 @@ static FINAL: LazyLock<Option<Regex>> = LazyLock::new(|| {
 pub(crate) struct Description {
     /// The leading clause.
     pub(crate) lead: Option<Reading>,
-    /// Verbs of a list of operations further down (`- create: …`), for names that say nothing.
-    pub(crate) operations: Option<Reading>,
     /// Where it claims to change nothing.
     pub(crate) claims_read_only: Option<(usize, usize)>,
     /// Where it says that there is no way back.
@@ -48,7 +51,6 @@ pub(crate) fn read_description(text: &str) -> Description {
     let lower = text.to_ascii_lowercase();
     Description {
         lead: lead(text),
-        operations: bullets(text),
         claims_read_only: phrase(&lower, &CLAIMS),
         no_way_back: phrase(&lower, &FINAL).filter(|place| !is_denied(&lower, place.0)),
     }
@@ -71,28 +73,31 @@ fn lead(text: &str) -> Option<Reading> {
     stated.or_else(|| foreign(text)).or_else(|| clauses.first().and_then(Clause::noun_head))
 }
 
-/// The first verb of another language in the first line.
+/// The first verb of another language in the first line; where something is managed, the gravest.
 fn foreign(text: &str) -> Option<Reading> {
     let line = front(text, 240);
-    let (class, start, end) = *foreign_verbs(line, 1).first()?;
-    let token = Token { text: String::new(), start, end };
-    Some(Reading::new(class, RuleId::D1, &token, false))
+    let found = foreign_verbs(line, FOREIGN_VERBS_MAX).into_iter().map(|(class, start, end)| {
+        let token = Token { text: String::new(), start, end };
+        Reading::new(class, RuleId::D1, &token, false)
+    });
+    if says_manage(line) { gravest(found) } else { gravest(found.take(1)) }
 }
 
-/// The gravest verb that opens a bullet.
-fn bullets(text: &str) -> Option<Reading> {
-    let mut worst: Option<Reading> = None;
-    for clause in sentences(text).skip(1).take(40) {
-        let Some(found) = clause.bullet_verb() else {
-            continue;
-        };
-        let graver =
-            worst.as_ref().is_none_or(|worst| crate::severity(found.class) > crate::severity(worst.class));
-        if graver {
-            worst = Some(found);
-        }
-    }
-    worst
+/// The gravest verb that opens a bullet (`- create: …`).
+pub(crate) fn bullets(text: &str) -> Option<Reading> {
+    let lines = sentences(front(text, READ_BYTES_MAX)).skip(1).take(BULLETS_MAX);
+    gravest(lines.filter_map(|clause| clause.bullet_verb()))
+}
+
+/// The gravest of what the first sentences state.
+pub(crate) fn statements(text: &str) -> Option<Reading> {
+    let first = sentences(front(text, READ_BYTES_MAX)).take(SENTENCES_MAX);
+    gravest(first.filter_map(|clause| clause.leading_verb().or_else(|| clause.purpose_verb())))
+}
+
+/// The gravest of them; the first where several are.
+pub(crate) fn gravest(readings: impl Iterator<Item = Reading>) -> Option<Reading> {
+    readings.reduce(|worst, found| if severity(found.class) > severity(worst.class) { found } else { worst })
 }
 
 fn phrase(lower: &str, phrases: &LazyLock<Option<Regex>>) -> Option<(usize, usize)> {

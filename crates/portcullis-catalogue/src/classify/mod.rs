@@ -20,6 +20,7 @@ mod siblings;
 
 pub use confidence::{CAP, FLOOR, REVIEW_BELOW};
 pub use decide::classify;
+pub(crate) use decide::classify_briefly;
 pub(crate) use description::front;
 pub(crate) use evidence::short_place;
 pub use evidence::{Evidence, Place, QUOTE_BYTES_MAX, Signal};

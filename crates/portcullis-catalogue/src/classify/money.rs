@@ -3,38 +3,52 @@
 use super::description::front;
 use super::reading::Reading;
 use crate::Class;
-use crate::words::{Nouns, Token, listed, split_text};
+use crate::words::{Nouns, Token, WordList, split_text, words};
 
 /// Verbs that keep books about money without moving it.
-const BOOKKEEPING: &str = "\
+static BOOKKEEPING: WordList = words!(
+    "\
     export import download upload save configure tag label mark annotate archive log note track \
     index sync enable disable connect login link attach share rename write store ingest \
-    subscribe unsubscribe generate assign categorize load record";
+    subscribe unsubscribe generate assign categorize load record"
+);
 /// Last words of names whose money noun only says what something is about.
-const ABOUT: &str = "\
+static ABOUT: WordList = words!(
+    "\
     setting settings template webhook report config configuration note tag comment label \
     category notification alert rule export test customer contact address profile attachment \
-    file document";
+    file document"
+);
 /// Verbs that commit, with a noun that is ambiguous.
-const COMMITS: &str = "\
+static COMMITS: WordList = words!(
+    "\
     create place submit cancel execute make confirm send sign broadcast approve open close \
     update complete finalize start book modify add process authorize settle order post amend \
-    pause resume upgrade deactivate expire claim new accept";
+    pause resume upgrade deactivate expire claim new accept"
+);
 /// Verbs that move value from one place to another.
-const MOVES: &str = "\
+static MOVES: WordList = words!(
+    "\
     swap trade transfer stake unstake bridge mint borrow lend deposit send supply convert \
-    exchange";
+    exchange"
+);
 /// What is moved.
-const VALUE: &str = "\
+static VALUE: WordList = words!(
+    "\
     token tokens coin coins eth sol btc usdc usdt nft nfts erc20 crypto sats bitcoin native \
-    asset assets credit credits stx ada apt sui matic bnb xrp";
+    asset assets credit credits stx ada apt sui matic bnb xrp"
+);
 /// Ambiguous nouns that need a committing verb.
-const COMMITTED: &str = "\
+static COMMITTED: WordList = words!(
+    "\
     order orders subscription subscriptions booking bookings reservation trade swap transaction \
-    tx bet loan transfer position bill bills ticket_order stake";
+    tx bet loan transfer position bill bills ticket_order stake"
+);
 /// Verbs and nouns of version control and databases, where `checkout` and `transaction` are no money.
-const NOT_MONEY: &str = "\
-    git branch sql database commit rollback repository";
+static NOT_MONEY: WordList = words!(
+    "\
+    git branch sql database commit rollback repository"
+);
 /// Bytes of the description that count as surroundings.
 const AROUND_BYTES: usize = 400;
 
@@ -51,7 +65,7 @@ pub(crate) struct Surroundings<'a> {
 /// The word of the name that makes a mutating tool Financial.
 pub(crate) fn money_word<'a>(around: &Surroundings<'a>, verb: &str) -> Option<&'a Token> {
     let head = around.name.last().map(|word| word.text.as_str()).unwrap_or_default();
-    if listed(ABOUT, head) || listed(BOOKKEEPING, verb) {
+    if ABOUT.has(head) || BOOKKEEPING.has(verb) {
         return None;
     }
     let certain = around.name.iter().find(|word| Nouns::money().has(&word.text));
@@ -59,8 +73,8 @@ pub(crate) fn money_word<'a>(around: &Surroundings<'a>, verb: &str) -> Option<&'
 }
 
 fn moved_value<'a>(around: &Surroundings<'a>, verb: &str) -> Option<&'a Token> {
-    let moves = listed(MOVES, verb);
-    let value = around.name.iter().find(|word| listed(VALUE, word.text.as_str()));
+    let moves = MOVES.has(verb);
+    let value = around.name.iter().find(|word| VALUE.has(&word.text));
     match value {
         Some(word) if moves => Some(word),
         None if moves && verb != "send" && verb != "convert" && around.speak_of_money("") => {
@@ -71,17 +85,17 @@ fn moved_value<'a>(around: &Surroundings<'a>, verb: &str) -> Option<&'a Token> {
 }
 
 fn committed<'a>(around: &Surroundings<'a>, verb: &str) -> Option<&'a Token> {
-    if !listed(COMMITS, verb) && !listed(MOVES, verb) {
+    if !COMMITS.has(verb) && !MOVES.has(verb) {
         return None;
     }
-    let noun = around.name.iter().find(|word| listed(COMMITTED, word.text.as_str()))?;
+    let noun = around.name.iter().find(|word| COMMITTED.has(&word.text))?;
     around.speak_of_money(&noun.text).then_some(noun)
 }
 
 impl Surroundings<'_> {
     /// Whether anything but `noun` itself speaks of money.
     fn speak_of_money(&self, noun: &str) -> bool {
-        if self.name.iter().any(|word| listed(NOT_MONEY, word.text.as_str())) {
+        if self.name.iter().any(|word| NOT_MONEY.has(&word.text)) {
             return false;
         }
         let speaks = |word: &Token| word.text != noun && Nouns::money_context().has(&word.text);
@@ -98,6 +112,6 @@ pub(crate) fn lead_moves_money(lead: &Reading) -> bool {
     let head = lead.object.last().map(String::as_str).unwrap_or_default();
     let pays = matches!(lead.class, Class::Write | Class::Execute)
         && Nouns::money().has(head)
-        && !listed(BOOKKEEPING, lead.base());
+        && !BOOKKEEPING.has(lead.base());
     firm || pays
 }

@@ -5,28 +5,44 @@ use super::reading::Reading;
 use super::rules::RuleId;
 use crate::Class;
 use crate::level::{graver, severity};
-use crate::words::{Form, Kind, Nouns, Token, Verb, fold, listed, verb};
+use crate::words::{Form, Kind, Nouns, Token, Verb, WordList, fold, phrasal, verb, words};
 
 /// Verbs that close a noun-first name even if its first word is a verb (`send_that_email_analyze`).
-const CLOSING: &str = "\
+static CLOSING: WordList = words!(
+    "\
     analyze classify validate verify compare estimate explain summarize describe inspect \
-    diagnose evaluate predict get fetch retrieve assess determine";
+    diagnose evaluate predict get fetch retrieve assess determine"
+);
 /// Strict verbs that are nouns after a verb of looking (`check_update`).
-const ALSO_NOUNS: &str = "\
-    update change import export download upload copy move install launch run start";
+static ALSO_NOUNS: WordList = words!(
+    "\
+    update change import export download upload copy move install launch run start"
+);
 /// Words that are verbs at the front of a name, whatever follows (`clear_history`).
-const FRONT_VERBS: &str = "\
+static FRONT_VERBS: WordList = words!(
+    "\
     clear reset flush empty prune drop clean cleanup generate make draw refresh load share join leave init setup \
-    populate prepare compose select open schedule record post watch use reserve transform extend enhance";
+    populate prepare compose select open schedule record post watch use reserve transform extend enhance ensure"
+);
+/// Those of them that no description talks away (`drop_doors`, `Lists the doors`).
+static HELD_VERBS: WordList = words!(
+    "\
+    clear reset flush prune drop clean cleanup make refresh share join leave init setup populate schedule post \
+    reserve ensure"
+);
 /// Words that ask about an action named after them (`quote_buy`, `simulate_swap`).
-const ABOUT_ACTIONS: &str = "\
-    quote simulate preview plan estimate diff";
+static ABOUT_ACTIONS: WordList = words!(
+    "\
+    quote simulate preview plan estimate diff"
+);
 /// Words that behind another word are nearly always nouns.
-const NOUNS_BEHIND: &str = "\
+static NOUNS_BEHIND: WordList = words!(
+    "\
     message comment issue label tag order note post script command mail email alert tweet sms \
     report record model index cache branch release group request book share like star flag stage \
     experiment shell terminal proxy trade draft call job mint bridge block store link type lock \
-    log play step end issue";
+    log play step end issue rate"
+);
 /// Pairs that are one noun, though each word could be a verb.
 const COMPOUNDS: &[(&str, &str)] = &[
     ("pull", "request"),
@@ -75,14 +91,26 @@ fn candidates(tokens: &[Token]) -> Vec<Word<'_>> {
     for at in 1..words.len() {
         let first = words.get(at - 1).map(|word| word.token.text.as_str()).unwrap_or_default();
         let second = words.get(at).map(|word| word.token.text.as_str()).unwrap_or_default();
+        if let Some(found) = phrasal(first, second) {
+            join(&mut words, at - 1, Some(found));
+            continue;
+        }
         let second = second.strip_suffix('s').unwrap_or(second);
         if COMPOUNDS.contains(&(first, second)) {
-            for word in words.iter_mut().skip(at - 1).take(2) {
-                word.verb = None;
-            }
+            join(&mut words, at - 1, None);
         }
     }
     words
+}
+
+/// Two words are one: this verb, or none.
+fn join(words: &mut [Word<'_>], at: usize, verb: Option<&'static Verb>) {
+    for word in words.iter_mut().skip(at).take(2) {
+        word.verb = None;
+    }
+    if let Some(first) = words.get_mut(at) {
+        first.verb = verb;
+    }
 }
 
 /// `create_or_update`: the graver of both.
@@ -95,7 +123,7 @@ fn alternatives(words: &[Word<'_>]) -> Option<Reading> {
         if !joins || first.token.text == "drag" {
             return None;
         }
-        let (one, two) = (first.verb?, second.verb?);
+        let (one, two) = (first.verb.or_else(|| spoken_before(words, second))?, second.verb?);
         let worse = if severity(two.class) > severity(one.class) { second } else { first };
         let mut reading = reading_of(worse, RuleId::N1, true)?;
         reading.class = graver(one.class, two.class);
@@ -104,12 +132,18 @@ fn alternatives(words: &[Word<'_>]) -> Option<Reading> {
     })
 }
 
+/// `poll_door_and_lock`: the verb in front, where a verb that is nothing else follows the joiner.
+fn spoken_before(words: &[Word<'_>], second: &Word<'_>) -> Option<&'static Verb> {
+    second.verb.filter(|verb| verb.kind == Kind::Strict && !ALSO_NOUNS.has(verb.base))?;
+    words.first()?.verb
+}
+
 fn first_verb(words: &[Word<'_>]) -> Option<Reading> {
     let first = words.first()?;
     let found = first.verb?;
     let last = words.last()?;
     if found.kind == Kind::Strict {
-        let closes = words.len() >= 3 && listed(CLOSING, last.token.text.as_str());
+        let closes = words.len() >= 3 && CLOSING.has(last.token.text.as_str());
         if closes && found.class != Class::Read {
             return reading_of(last, RuleId::N2, false);
         }
@@ -125,12 +159,12 @@ fn first_verb(words: &[Word<'_>]) -> Option<Reading> {
     }
     let behind = words.iter().skip(1).filter_map(|word| word.verb);
     let mut strict_behind = behind.filter(|verb| verb.kind == Kind::Strict).peekable();
-    let about = listed(ABOUT_ACTIONS, found.base);
+    let about = ABOUT_ACTIONS.has(found.base);
     let nouns_only = strict_behind.peek().is_some()
-        && strict_behind.all(|verb| listed(ALSO_NOUNS, verb.base) && !is_last(words, verb.base));
+        && strict_behind.all(|verb| ALSO_NOUNS.has(verb.base) && !is_last(words, verb.base));
     let looks_at = found.class == Class::Read
         && words.len() == 2
-        && last_verb.is_some_and(|verb| listed(ALSO_NOUNS, verb.base));
+        && last_verb.is_some_and(|verb| ALSO_NOUNS.has(verb.base));
     (about || nouns_only || looks_at).then(|| reading_of(first, RuleId::N1, true)).flatten()
 }
 
@@ -140,9 +174,8 @@ fn is_last(words: &[Word<'_>], base: &str) -> bool {
 
 /// A strict verb behind the first word; one behind a preposition speaks of circumstances.
 fn inner_verb(words: &[Word<'_>]) -> Option<Reading> {
-    let clause = words.iter().position(|word| is_preposition(&word.token.text)).unwrap_or(words.len());
     let strict = |word: &&Word<'_>| word.verb.is_some_and(|verb| verb.kind == Kind::Strict);
-    let mut found = words.iter().take(clause).skip(1).filter(strict);
+    let mut found = words.iter().take(clause_end(words)).skip(1).filter(strict);
     let first = found.next()?;
     let last = found.next_back().unwrap_or(first);
     let (one, two) = (first.verb?, last.verb?);
@@ -160,7 +193,7 @@ fn either_verb(words: &[Word<'_>]) -> Option<Reading> {
     let last = words.last()?;
     let reports = words.len() >= 2 && is_report(&last.token.text);
     let first_verb = words.first().and_then(|word| word.verb);
-    let acts = first_verb.is_some_and(|verb| listed(FRONT_VERBS, verb.base));
+    let acts = first_verb.is_some_and(|verb| FRONT_VERBS.has(verb.base));
     if reports && !acts {
         let sure = first_verb.is_none_or(|verb| verb.class == Class::Read);
         let spoken = last.verb.filter(|verb| verb.class == Class::Read);
@@ -170,11 +203,19 @@ fn either_verb(words: &[Word<'_>]) -> Option<Reading> {
         });
     }
     if first_verb.is_some() {
-        return reading_of(words.first()?, RuleId::N1, true);
+        let reading = reading_of(words.first()?, RuleId::N1, true)?;
+        let holds = first_verb.is_some_and(|verb| HELD_VERBS.has(verb.base));
+        return Some(Reading { opens: holds && words.len() > 1, ..reading });
     }
-    let inner =
-        words.iter().rev().find(|word| word.verb.is_some_and(|verb| !listed(NOUNS_BEHIND, verb.base)))?;
+    // Behind a preposition stand circumstances: `press_on_screen` presses.
+    let spoken = |word: &&Word<'_>| word.verb.is_some_and(|verb| !NOUNS_BEHIND.has(verb.base));
+    let inner = words.iter().take(clause_end(words)).rev().find(spoken)?;
     reading_of(inner, RuleId::N2, false)
+}
+
+/// Where circumstances begin.
+fn clause_end(words: &[Word<'_>]) -> usize {
+    words.iter().position(|word| is_preposition(&word.token.text)).unwrap_or(words.len())
 }
 
 /// `creates_page`: an inflected verb in front.

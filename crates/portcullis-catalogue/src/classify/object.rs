@@ -2,8 +2,13 @@
 //!
 //! One table of turns, used for names and for descriptions alike.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use foldhash::fast::FixedState;
+
 use crate::Class;
-use crate::words::{Nouns, listed};
+use crate::words::Nouns;
 
 /// Where the noun must stand.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -32,7 +37,21 @@ const TURNS: &[Turn] = &[
         says: "runs a query that changes data",
     },
     Turn {
-        verbs: "generate make build draft compose produce design write prepare regenerate",
+        verbs: "build make",
+        nouns: |word| Nouns::textual().has(word),
+        reach: Reach::Head,
+        class: Class::Read,
+        says: "only returns text",
+    },
+    Turn {
+        verbs: "show display",
+        nouns: |word| matches!(word, "notification" | "toast" | "popup" | "dialog" | "alert"),
+        reach: Reach::Head,
+        class: Class::Write,
+        says: "puts something before people's eyes",
+    },
+    Turn {
+        verbs: "generate draft compose produce design write prepare regenerate",
         nouns: |word| Nouns::textual().has(word),
         reach: Reach::Any,
         class: Class::Read,
@@ -44,6 +63,20 @@ const TURNS: &[Turn] = &[
         reach: Reach::Head,
         class: Class::Read,
         says: "asks a model and returns its answer",
+    },
+    Turn {
+        verbs: "answer",
+        nouns: |word| matches!(word, "call" | "calls" | "phone"),
+        reach: Reach::Head,
+        class: Class::Execute,
+        says: "talks to somebody",
+    },
+    Turn {
+        verbs: "send submit",
+        nouns: |word| matches!(word, "prompt" | "prompts" | "question" | "questions"),
+        reach: Reach::Head,
+        class: Class::Read,
+        says: "asks and returns the answer",
     },
     Turn {
         verbs: "request",
@@ -240,9 +273,21 @@ pub(crate) struct Turned {
 
 /// The turn for `verb` done to `object`, if there is one.
 pub(crate) fn turn(verb: &str, object: &[&str]) -> Option<Turned> {
-    let fits = |turn: &&Turn| listed(turn.verbs, verb) && turn.has(object);
-    TURNS.iter().find(fits).map(|turn| Turned { class: turn.class, says: turn.says })
+    let turns = BY_VERB.get(verb)?;
+    let found = turns.iter().find(|turn| turn.has(object))?;
+    Some(Turned { class: found.class, says: found.says })
 }
+
+/// The turns of each verb, in the order of the table.
+static BY_VERB: LazyLock<HashMap<&'static str, Vec<&'static Turn>, FixedState>> = LazyLock::new(|| {
+    let mut turns: HashMap<_, Vec<_>, FixedState> = HashMap::default();
+    for turn in TURNS {
+        for verb in turn.verbs.split_whitespace() {
+            turns.entry(verb).or_default().push(turn);
+        }
+    }
+    turns
+});
 
 impl Turn {
     fn has(&self, object: &[&str]) -> bool {

@@ -7,28 +7,52 @@ use super::rules::RuleId;
 use crate::Class;
 use crate::definition::Parameter;
 use crate::level::{graver, severity};
-use crate::words::{Nouns, Token, listed, split_name, split_text, verb};
+use crate::words::{Nouns, Token, WordList, split_name, split_text, verb, words};
 
 /// From this many parameters on a tool has many (S6).
 const MANY: usize = 12;
 /// Words of a parameter's description that are read.
 const WORDS_MAX: usize = 60;
 /// Parameters whose choices name operations (S2).
-const OPERATIONS: &str = "\
-    method action operation mode command op verb subcommand";
+static OPERATIONS: WordList = words!(
+    "\
+    method action operation mode command op verb subcommand"
+);
+/// Languages in which a query can change something.
+pub(super) static QUERY_LANGUAGES: WordList = words!(
+    "\
+    sql tsql plsql partiql surrealql surql cypher gremlin mysql postgresql postgres sqlite mariadb mssql oracle \
+    duckdb redshift snowflake bigquery clickhouse"
+);
+/// One in which a name or a parameter says it; in prose it is mostly the way to a service.
+pub(super) const GRAPH_LANGUAGE: &str = "graphql";
+/// Names of parameters that hold nothing but code of a language.
+static LANGUAGE_NAMES: WordList = words!(
+    "\
+    sql cypher gremlin graphql shell bash powershell javascript js python lua groovy applescript osascript cmd"
+);
+/// What a language is named in front of: `SQL query`, `Cypher statement to run`.
+static QUERY_NOUNS: WordList = words!(
+    "\
+    query queries statement statements command commands expression string text code to"
+);
 /// Languages in which a text can change something.
-const LANGUAGES: &str = "\
+static LANGUAGES: WordList = words!(
+    "\
     sql cypher gremlin shell bash powershell python javascript smalltalk lua ruby tsql plsql \
-    mysql postgresql groovy applescript jql-script mutation";
+    mysql postgresql groovy applescript jql-script mutation"
+);
 
 /// Words beside which `code` and `expression` are peaceful.
-const PEACEFUL: &str = "\
+static PEACEFUL: WordList = words!(
+    "\
     country currency language zip postal iso error status cron regular math \
-    mathematical arithmetic filter airport iata ticker locale verification authorization";
+    mathematical arithmetic filter airport iata ticker locale verification authorization"
+);
 /// Words that say that something is put where a path leads.
-const WRITTEN: &str = "save saved saves saving write written writes";
+static WRITTEN: WordList = words!("save saved saves saving write written writes");
 /// Words that say that a text is run.
-const RUN_WORDS: &str = "execute executed run evaluate evaluated executing eval running";
+static RUN_WORDS: WordList = words!("execute executed run evaluate evaluated executing eval running");
 
 /// What the parameters of one tool say.
 #[derive(Default)]
@@ -48,6 +72,8 @@ pub(crate) struct Code {
     pub(crate) says_run: bool,
     /// Called `sql`, `shell`, `script`: no other meaning is likely.
     pub(crate) unmistakable: bool,
+    /// Only code fits in it: called by a language, or a query that is said to be in one that can change data.
+    pub(crate) language: bool,
 }
 
 /// Looks at every parameter.
@@ -86,41 +112,54 @@ impl Said {
 }
 
 fn free_form_code(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {
-    if parameter.bounded && !parameter.choices.is_empty()
-        || parameter.kind.is_some_and(|kind| kind != "string")
-    {
+    let head = words.last().map(|word| word.text.as_str()).unwrap_or_default();
+    let several = matches!(head, "commands" | "statements" | "queries" | "scripts");
+    let holds_text = |kind: &str| kind == "string" || kind == "array" && several;
+    if parameter.bounded && !parameter.choices.is_empty() || !parameter.kind.is_none_or(holds_text) {
         return;
     }
-    let head = words.last().map(|word| word.text.as_str()).unwrap_or_default();
     let text = parameter.description.map(|text| split_text(text, WORDS_MAX)).unwrap_or_default();
-    let mentions = |wanted: &str| text.iter().any(|word| listed(wanted, &word.text));
-    let by_language = matches!(head, "query" | "queries" | "statement" | "text") && mentions(LANGUAGES);
+    let mentions = |wanted: &WordList| text.iter().any(|word| wanted.has(&word.text));
+    let is_query = matches!(head, "query" | "queries" | "statement" | "text");
+    let named = is_query && words.iter().any(is_query_language);
+    let queried = is_query && is_in_query_language(&text);
+    let by_language = named || queried || is_query && mentions(&LANGUAGES);
     // `code` and `expression` have many peaceful meanings; a qualifier in front of them is one.
     let qualified = words.len() > 1 && matches!(head, "code" | "expression" | "command" | "statement");
-    let peaceful = mentions(PEACEFUL);
-    let own = words
-        .first()
-        .is_some_and(|word| Nouns::code().has(&word.text) || listed(LANGUAGES, word.text.as_str()));
-    let by_name = Nouns::code().has(head) && (!qualified || own) && !peaceful;
+    let peaceful = mentions(&PEACEFUL);
+    let own = words.first().is_some_and(|word| Nouns::code().has(&word.text) || LANGUAGES.has(&word.text));
+    let by_name = Nouns::code().has(head) && (LANGUAGE_NAMES.has(head) || (!qualified || own) && !peaceful);
     if !(by_name || by_language) {
         return;
     }
-    let says_run = mentions(RUN_WORDS);
+    let says_run = mentions(&RUN_WORDS);
     let unmistakable =
         by_language || !matches!(head, "code" | "expression" | "statement" | "command" | "program");
+    let language = named || queried || LANGUAGE_NAMES.has(head);
     let known = said.code.take();
     said.code = Some(Code {
         says_run: says_run || known.as_ref().is_some_and(|code| code.says_run),
-        unmistakable: unmistakable || known.is_some_and(|code| code.unmistakable),
+        unmistakable: unmistakable || known.as_ref().is_some_and(|code| code.unmistakable),
+        language: language || known.is_some_and(|code| code.language),
     });
     let says = format!("takes free-form {}", if by_language { "code in a named language" } else { "code" });
     said.signal(Signal::FreeFormCode, RuleId::S1, parameter.place.clone(), parameter.name, says);
 }
 
+/// `SQL query to run`, `a Cypher statement`: not `text to find in SQL functions`.
+fn is_in_query_language(text: &[Token]) -> bool {
+    let next = |at: usize| text.get(at + 1).is_none_or(|word| QUERY_NOUNS.has(&word.text));
+    text.iter().enumerate().any(|(at, word)| is_query_language(word) && next(at))
+}
+
+fn is_query_language(word: &Token) -> bool {
+    word.text == GRAPH_LANGUAGE || QUERY_LANGUAGES.has(&word.text)
+}
+
 /// Rule S2.
 fn choices(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {
     let head = words.last().map(|word| word.text.as_str()).unwrap_or_default();
-    if !listed(OPERATIONS, head) || parameter.choices.is_empty() {
+    if !OPERATIONS.has(head) || parameter.choices.is_empty() {
         return;
     }
     let http = ["GET", "POST", "PUT", "DELETE", "PATCH", "HEAD", "OPTIONS"];
@@ -162,7 +201,7 @@ fn writes_there(parameter: &Parameter<'_>, words: &[Token]) -> bool {
         return true;
     }
     let text = parameter.description.map(|text| split_text(text, WORDS_MAX)).unwrap_or_default();
-    place && text.iter().any(|word| listed(WRITTEN, &word.text))
+    place && text.iter().any(|word| WRITTEN.has(&word.text))
 }
 
 fn plain_signals(parameter: &Parameter<'_>, words: &[Token], said: &mut Said) {

@@ -2,13 +2,16 @@
 
 use super::rules::RuleId;
 use crate::Class;
-use crate::words::{Kind, Token, Verb};
+use crate::words::{Kind, Token, Verb, WordList, words};
 
 /// Words that are nouns elsewhere and plain verbs at the front of a name.
 const OPENING: &[&str] = &[
     "list", "search", "query", "check", "view", "show", "ask", "chat", "think", "plot", "scrape", "crawl",
     "preview", "simulate", "quote", "diff", "research",
 ];
+
+/// Verbs with which a look is told as often as an act: `Download the logs`, `Run a query`.
+static FETCHING: WordList = words!("download export run execute exec invoke compile");
 
 /// The reading of a name or of a description.
 #[derive(Clone, Debug)]
@@ -21,6 +24,8 @@ pub(crate) struct Reading {
     pub(crate) verb: Option<&'static Verb>,
     /// Whether the word stood where it can only be a verb.
     pub(crate) sure: bool,
+    /// Whether the word opens a name as a verb, though it is a noun elsewhere (`drop_doors`).
+    pub(crate) opens: bool,
     /// Whether several verbs stood side by side.
     pub(crate) alternatives: bool,
     /// What the object made of the verb, if anything.
@@ -38,6 +43,7 @@ impl Reading {
             end: token.end,
             verb: None,
             sure,
+            opens: false,
             alternatives: false,
             turned: None,
             object: Vec::new(),
@@ -62,6 +68,13 @@ impl Reading {
             verb.kind == Kind::Strict || self.turned.is_some() || opens
         };
         self.sure && self.verb.is_none_or(plain)
+    }
+
+    /// A sentence that opens with a verb of change and nothing else: `Deletes the doors`.
+    pub(crate) fn states_an_act(&self) -> bool {
+        let strict = self.verb.is_some_and(|verb| verb.kind == Kind::Strict);
+        let fetches = FETCHING.has(self.base());
+        self.sure && strict && !fetches && self.class != Class::Read && !self.object.is_empty()
     }
 
     /// A verb that says nothing of its effect.

@@ -90,15 +90,25 @@ pub const RULES: &[Rule] = &[
         "D1",
         "description-verb",
         "the leading verb of the description, inflections folded, in English and some other languages; weaker \
-         than a verb in the name",
-        &["`Lists the open doors`: Read", "`删除文件`: Destructive"],
+         than a verb in the name, but neither text talks away what the other says is changed",
+        &[
+            "`Lists the open doors`: Read",
+            "`删除文件`: Destructive",
+            "list_doors, `Deletes the doors`: Destructive",
+            "drop_doors, `Lists the doors`: Destructive",
+        ],
     ),
     rule(
         RuleId::D2,
         "D2",
         "description-alternatives",
-        "several verbs side by side in the leading clause: the gravest of them, and it beats a Read name",
-        &["`Get or update the scale`: Write", "`List, create and delete keys`: Destructive"],
+        "several verbs side by side in the leading clause: the gravest of them, and it beats a Read name; what is \
+         found and put into a store is Write; a name that says nothing takes the gravest of all that is stated",
+        &[
+            "`Get or update the scale`: Write",
+            "`List, create and delete keys`: Destructive",
+            "`Collect all doors into a file`: Write",
+        ],
     ),
     rule(
         RuleId::D3,
@@ -112,9 +122,10 @@ pub const RULES: &[Rule] = &[
         RuleId::S1,
         "S1",
         "free-form-code",
-        "a parameter takes code, a script, a shell command, an expression or SQL and the tool may run it: Execute; \
-         a parameter that is merely called `query` is not enough, a language must be named",
-        &["eval(code)", "query(sql)", "explain_code(code) stays Read"],
+        "a parameter takes code, a script, a shell command, an expression or SQL and the tool may run it: Execute, \
+         whatever its name says; a parameter that is merely called `query` is not enough, a language must be named; \
+         tools that look at code (explain, validate, format) stay Read",
+        &["eval(code)", "query(sql)", "get_doors(sql)", "explain_code(code) stays Read"],
     ),
     rule(
         RuleId::S2,

@@ -5,7 +5,7 @@
 use super::name::read_name;
 use crate::Class;
 use crate::definition::ToolDefinition;
-use crate::words::{Kind, Nouns, Token, listed, split_name, verb};
+use crate::words::{Kind, Nouns, Token, WordList, split_name, verb};
 
 /// Tools that are looked at to learn what the server is for.
 pub const SIBLINGS_MAX: usize = 2000;
@@ -82,18 +82,20 @@ impl Siblings {
     pub(crate) fn skip(&self, tokens: &[Token]) -> usize {
         let own = |word: &&Token| {
             let text = word.text.as_str();
-            let strict = verb(text).is_some_and(|verb| verb.kind == Kind::Strict);
-            !strict
-                && (self.prefix.as_deref() == Some(text)
-                    || self.server_words.iter().any(|known| known == text))
+            let found = verb(text);
+            let strict = found.is_some_and(|verb| verb.kind == Kind::Strict);
+            // A word of the server's name that is a verb of change may be meant as one here: `clear_history`.
+            let acts = found.is_some_and(|verb| verb.class != Class::Read);
+            let is_servers = || self.server_words.iter().any(|known| known == text);
+            !strict && (self.prefix.as_deref() == Some(text) || !acts && is_servers())
         };
         let count = tokens.iter().take(PREFIX_WORDS_MAX).take_while(own).count();
         if count < tokens.len() { count } else { 0 }
     }
 
     /// Whether a word of the server's name is one of these.
-    pub(crate) fn server_speaks(&self, words: &str) -> bool {
-        self.server_words.iter().any(|word| listed(words, word))
+    pub(crate) fn server_speaks(&self, words: &WordList) -> bool {
+        self.server_words.iter().any(|word| words.has(word))
     }
 
     /// Another tool of the server that runs code.
@@ -131,6 +133,14 @@ mod tests {
         assert_eq!(siblings.skip(&split_name("shell_list")), 1);
         let lists = Siblings::of_names("box", ["list_a", "list_b", "list_c"].into_iter());
         assert_eq!(lists.skip(&split_name("list_a")), 0);
+    }
+
+    #[test]
+    fn a_verb_of_change_in_the_servers_name_is_no_prefix() {
+        let siblings = Siblings::of_names("clear", ["clear_history", "get_history"].into_iter());
+        assert_eq!(siblings.skip(&split_name("clear_history")), 0);
+        let doors = Siblings::of_names("door", ["door_list", "get_key"].into_iter());
+        assert_eq!(doors.skip(&split_name("door_list")), 1);
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod unicode;
 
 use portcullis_json::Pointer;
 
-pub use across::{AcrossFinding, AcrossKind, Listed, SERVERS_MAX, across, looks_like, skeleton};
+pub use across::{AcrossFinding, Listed, SERVERS_MAX, across, looks_like, skeleton, squats};
 
 use crate::Level;
 use crate::classify::{Classification, short_place};
@@ -33,6 +33,12 @@ pub enum FindingKind {
     Instructions,
     /// Tools of other servers are named.
     OtherTools,
+    /// A tool of another server has the same name.
+    NameCollision,
+    /// A tool of another server has a name that is easily mistaken for this one.
+    LookAlikeTool,
+    /// The server's name is easily mistaken for another's.
+    LookAlikeServer,
     /// A place that holds secrets is named.
     SecretPlace,
     /// The schema refers to something outside of itself.
@@ -51,11 +57,14 @@ pub enum FindingKind {
 
 impl FindingKind {
     /// All of them.
-    pub const ALL: [FindingKind; 11] = [
+    pub const ALL: [FindingKind; 14] = [
         FindingKind::HiddenCharacters,
         FindingKind::OddName,
         FindingKind::Instructions,
         FindingKind::OtherTools,
+        FindingKind::NameCollision,
+        FindingKind::LookAlikeTool,
+        FindingKind::LookAlikeServer,
         FindingKind::SecretPlace,
         FindingKind::RemoteReference,
         FindingKind::RecursiveSchema,
@@ -72,6 +81,9 @@ impl FindingKind {
             FindingKind::OddName => "odd-name",
             FindingKind::Instructions => "instructions-to-the-model",
             FindingKind::OtherTools => "names-other-tools",
+            FindingKind::NameCollision => "name-collision",
+            FindingKind::LookAlikeTool => "look-alike-tool",
+            FindingKind::LookAlikeServer => "look-alike-server",
             FindingKind::SecretPlace => "names-a-secret-place",
             FindingKind::RemoteReference => "remote-reference",
             FindingKind::RecursiveSchema => "recursive-schema",
@@ -89,6 +101,11 @@ impl FindingKind {
             FindingKind::OddName => "the name can be mistaken for another",
             FindingKind::Instructions => "the text gives orders to the model instead of describing the tool",
             FindingKind::OtherTools => "the text speaks of tools that belong to other servers",
+            FindingKind::NameCollision => {
+                "another server has a tool of the same name, and an agent may call either"
+            }
+            FindingKind::LookAlikeTool => "another server has a tool that is easily mistaken for this one",
+            FindingKind::LookAlikeServer => "the name of the server is easily mistaken for another's",
             FindingKind::SecretPlace => "the text names a place where secrets are kept",
             FindingKind::RemoteReference => "the schema can change without the definition changing",
             FindingKind::RecursiveSchema => "the schema cannot be read to its end",

@@ -1,11 +1,13 @@
 //! From a listing to rows: everything that takes time and no store, so that it can run beside the writer.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, HashSet};
+
+use foldhash::fast::FixedState;
 
 use super::codes::{hints_code, signals_code};
 use super::fault::Skipped;
 use super::import::Listing;
-use crate::classify::{Classification, Place, Siblings, classify};
+use crate::classify::{Classification, Place, Siblings, classify_briefly};
 use crate::definition::ToolDefinition;
 use crate::fingerprint::Fingerprint;
 use crate::inert::inert_short;
@@ -115,7 +117,7 @@ pub(super) fn prepare(mut listing: Listing) -> Prepared {
 }
 
 fn row(tool: &ToolDefinition, siblings: &Siblings, listing: &Listing) -> Row {
-    let found = classify(tool, siblings);
+    let found = classify_briefly(tool, siblings);
     let cap = if listing.provenance == Provenance::Live { 1.0 } else { NOT_LIVE_CAP };
     Row {
         name: tool.name.clone(),
@@ -226,21 +228,19 @@ pub(super) fn same_but_name(before: &[u8], after: &[u8]) -> bool {
 
 /// The words to search by: the name whole and in parts, the server, the class and the level, the description.
 pub(super) fn words(tool: &ToolDefinition, class: Class, server: &str) -> String {
-    let mut seen = BTreeSet::new();
+    let name = tool.name.to_lowercase();
+    let text = tool.description.as_deref().unwrap_or_default();
+    let text = split_text(crate::classify::front(text, WORDS_BYTES_MAX), 4 * WORDS_MAX);
+    let (of_name, of_server) = (split_name(&tool.name), split_name(server));
+    let tokens = of_name.iter().chain(&of_server).chain(&text).map(|word| word.text.as_str());
+    let mut seen = HashSet::<&str, FixedState>::default();
     let mut out = format!("{} {}", class_word(class), level_word(class));
-    let mut add = |word: &str| {
+    for word in std::iter::once(name.as_str()).chain(tokens) {
         let fits = (WORD_BYTES_MIN..=WORD_BYTES_MAX).contains(&word.len()) && seen.len() < WORDS_MAX;
-        if fits && !is_stop_word(word) && seen.insert(word.to_owned()) {
+        if fits && !is_stop_word(word) && seen.insert(word) {
             out.push(' ');
             out.push_str(word);
         }
-    };
-    add(&tool.name.to_lowercase());
-    split_name(&tool.name).iter().for_each(|word| add(&word.text));
-    split_name(server).iter().for_each(|word| add(&word.text));
-    if let Some(text) = &tool.description {
-        let text = crate::classify::front(text, WORDS_BYTES_MAX);
-        split_text(text, 4 * WORDS_MAX).iter().for_each(|word| add(&word.text));
     }
     out
 }

@@ -143,25 +143,32 @@ pub(super) fn store(
             }
         }
     }
+    // What a whole list no longer has is gone, unless it is there under another name.
+    known.retain(|_, before| listing.complete && before.provenance >= provenance);
     for row in fresh {
-        let renamed = known
-            .iter()
-            .find(|(_, before)| listing.complete && same_but_name(&before.prints, &row.prints))
-            .map(|(name, _)| name.clone());
-        if let Some(old) = renamed {
-            writer.note(&row.name, ChangeKind::Renamed, &format!("was {old}"))?;
-        } else if !is_new {
+        if let Some((old, before)) = take_renamed(&mut known, &row) {
+            writer.rename(&old, &before, &row)?;
+            report.changed += 1;
+            continue;
+        }
+        if !is_new {
             writer.note(&row.name, ChangeKind::Added, "")?;
         }
         writer.insert(&row)?;
         report.added += 1;
     }
-    let gone = known.into_iter().filter(|(_, before)| listing.complete && before.provenance >= provenance);
-    for (name, before) in gone {
+    for (name, before) in known {
         writer.remove(&name, before.id)?;
         report.removed += 1;
     }
     Ok(())
+}
+
+/// The tool that is the new one but for its name.
+fn take_renamed(known: &mut BTreeMap<String, Known>, row: &Row) -> Option<(String, Known)> {
+    let is_same = |(_, before): &(&String, &Known)| same_but_name(&before.prints, &row.prints);
+    let old = known.iter().find(is_same)?.0.clone();
+    known.remove_entry(&old)
 }
 
 fn server_id(transaction: &Transaction<'_>, listing: &Listing, at: i64) -> Result<(i64, bool), IndexFault> {
@@ -242,11 +249,23 @@ impl Writer<'_> {
                 row.hints,
                 self.at
             ])?;
-        let id = self.transaction.last_insert_rowid();
+        self.put_words(self.transaction.last_insert_rowid(), row)
+    }
+
+    fn put_words(&mut self, id: i64, row: &Row) -> Result<(), IndexFault> {
         self.transaction
             .prepare_cached("INSERT INTO words(rowid, text) VALUES(?1, ?2)")?
             .execute(params![id, row.words])?;
         Ok(())
+    }
+
+    /// The same tool under another name: one step of its history, not two.
+    fn rename(&mut self, old: &str, before: &Known, row: &Row) -> Result<(), IndexFault> {
+        self.note(&row.name, ChangeKind::Renamed, &format!("was {old}"))?;
+        self.transaction
+            .prepare_cached("UPDATE tools SET name = ?2, last_changed = ?3 WHERE id = ?1")?
+            .execute(params![before.id, row.name, self.at])?;
+        self.replace(before, row)
     }
 
     fn replace(&mut self, before: &Known, row: &Row) -> Result<(), IndexFault> {
@@ -278,10 +297,7 @@ impl Writer<'_> {
                 (!parts.is_empty()).then_some(self.at)
             ])?;
         self.forget_words(before.id)?;
-        self.transaction
-            .prepare_cached("INSERT INTO words(rowid, text) VALUES(?1, ?2)")?
-            .execute(params![before.id, row.words])?;
-        Ok(())
+        self.put_words(before.id, row)
     }
 
     fn remove(&mut self, name: &str, id: i64) -> Result<(), IndexFault> {

@@ -4,9 +4,10 @@ use super::grade::{Grade, Graded, Posture, grade};
 use super::questions::{Question, questions};
 use super::tool::{Provenance, ToolRecord};
 use crate::Class;
+use crate::attacks::applicable;
 use crate::classify::Siblings;
 use crate::definition::ToolDefinition;
-use crate::findings::FindingKind;
+use crate::findings::{AcrossFinding, FINDINGS_MAX, Finding, FindingKind};
 use crate::level::severity;
 use crate::recommend::{Profile, Recommendation, server_policy};
 
@@ -35,6 +36,8 @@ pub struct ServerRecord {
     pub facts: ServerFacts,
     /// The tools, in the order of the list.
     pub tools: Vec<ToolRecord>,
+    /// What is odd about the server itself.
+    pub findings: Vec<Finding>,
     /// The grade.
     pub grade: Grade,
 }
@@ -51,7 +54,30 @@ impl ServerRecord {
     /// Puts records of tools together.
     pub fn of_records(facts: ServerFacts, tools: Vec<ToolRecord>) -> ServerRecord {
         let graded: Vec<Graded> = tools.iter().map(graded).collect();
-        ServerRecord { grade: grade(&graded, facts.posture), facts, tools }
+        ServerRecord { grade: grade(&graded, facts.posture), facts, tools, findings: Vec::new() }
+    }
+
+    /// Adds what a comparison with other servers found.
+    pub fn add_across(&mut self, found: &[AcrossFinding]) {
+        for (tool, finding) in found.iter().filter_map(|found| found.about(&self.facts.name)) {
+            let Some(name) = tool else {
+                self.findings.push(finding);
+                continue;
+            };
+            let tool = self.tools.iter_mut().find(|tool| tool.name() == name);
+            if let Some(tool) = tool.filter(|tool| tool.findings.len() < FINDINGS_MAX) {
+                tool.findings.push(finding);
+                tool.attacks = applicable(&tool.computed, &tool.findings);
+            }
+        }
+        self.findings.truncate(FINDINGS_MAX);
+    }
+
+    /// Every finding with its tool; those without one are about the server itself.
+    pub fn all_findings(&self) -> Vec<(Option<&ToolRecord>, &Finding)> {
+        let of_tools =
+            self.tools.iter().flat_map(|tool| tool.findings.iter().map(move |finding| (Some(tool), finding)));
+        self.findings.iter().map(|finding| (None, finding)).chain(of_tools).collect()
     }
 
     /// How many tools of a class there are.

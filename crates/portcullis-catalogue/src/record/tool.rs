@@ -89,6 +89,11 @@ impl ToolRecord {
     ) -> ToolRecord {
         let mut computed = classify(&definition, siblings);
         if provenance != Provenance::Live {
+            if computed.confidence > NOT_LIVE_CAP {
+                computed
+                    .rationale
+                    .push_str(&format!(" Taken as {NOT_LIVE_CAP:.2}, since it was not seen live."));
+            }
             computed.confidence = computed.confidence.min(NOT_LIVE_CAP);
         }
         let findings = findings(&definition, &computed);

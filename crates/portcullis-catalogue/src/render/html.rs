@@ -168,22 +168,18 @@ fn write_dangerous(server: &ServerRecord, out: &mut String) -> std::fmt::Result 
 }
 
 fn write_findings(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
-    if server.tools.iter().all(|tool| tool.findings.is_empty()) {
+    let found = server.all_findings();
+    if found.is_empty() {
         return Ok(());
     }
     out.write_str("<h3>Findings</h3><ul>")?;
-    for tool in &server.tools {
-        for finding in &tool.findings {
-            write!(
-                out,
-                "<li>{} <b>{}</b> in <code>{}</code> at <code>{}</code>: {}</li>",
-                badge(finding.level),
-                finding.kind.name(),
-                escape(&inert_short(tool.name(), 80)),
-                escape(&finding.spot.label()),
-                sentence(&finding.says)
-            )?;
-        }
+    for (tool, finding) in found {
+        let place = tool.map_or(String::new(), |tool| {
+            let name = escape(&inert_short(tool.name(), 80));
+            format!(" in <code>{name}</code> at <code>{}</code>", escape(&finding.spot.label()))
+        });
+        let (kind, says) = (finding.kind.name(), sentence(&finding.says));
+        write!(out, "<li>{} <b>{kind}</b>{place}: {says}</li>", badge(finding.level))?;
     }
     out.write_str("</ul>\n")
 }

@@ -70,6 +70,7 @@ pub fn server_json(server: &ServerRecord) -> Value {
         .with("grade", grade(server))
         .with("tokens", count(server.tokens()))
         .with("tokens_note", tokens::NOTE)
+        .with("findings", server.findings.iter().map(finding).collect::<Vec<_>>())
         .with("policies", policies)
         .with("tools", tools);
     Value::Object(object)

@@ -107,22 +107,16 @@ fn write_server(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
 }
 
 fn write_findings(server: &ServerRecord, out: &mut String) -> std::fmt::Result {
-    let any = server.tools.iter().any(|tool| !tool.findings.is_empty());
-    if any {
+    let found = server.all_findings();
+    if !found.is_empty() {
         writeln!(out, "\n## Findings\n")?;
     }
-    for tool in &server.tools {
-        for finding in &tool.findings {
-            writeln!(
-                out,
-                "- {} **{}** in {} at {}: {}",
-                finding.level.name(),
-                finding.kind.name(),
-                code(tool.name()),
-                code(&finding.spot.label()),
-                escape(&finding.says)
-            )?;
-        }
+    for (tool, finding) in found {
+        let place = tool.map_or(String::new(), |tool| {
+            format!(" in {} at {}", code(tool.name()), code(&finding.spot.label()))
+        });
+        let (level, kind) = (finding.level.name(), finding.kind.name());
+        writeln!(out, "- {level} **{kind}**{place}: {}", escape(&finding.says))?;
     }
     Ok(())
 }

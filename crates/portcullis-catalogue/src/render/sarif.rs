@@ -48,23 +48,17 @@ fn result(server: &ServerRecord, risk: &Risk<'_>, rules: &[(String, &str)], file
         Level::Medium => "warning",
         Level::Low => "note",
     };
-    let name = format!(
-        "{}/{}{}",
-        inert_short(&server.facts.name, 100),
-        inert_short(risk.tool.name(), 200),
-        inert_short(risk.place, 200)
-    );
+    let tool = inert_short(risk.tool_name(), 200);
+    let owner = inert_short(&server.facts.name, 100);
+    let name = format!("{owner}/{tool}{}", inert_short(risk.place, 200));
+    let subject = if tool.is_empty() { &owner } else { &tool };
     let index = rules.iter().position(|(id, _)| *id == risk.rule).unwrap_or_default();
     let prints = Object::new().with("portcullis/v1", format!("{}:{name}", risk.rule));
     let object = Object::new()
         .with("ruleId", risk.rule.as_str())
         .with("ruleIndex", i64::try_from(index).unwrap_or_default())
         .with("level", level)
-        .with(
-            "message",
-            Object::new()
-                .with("text", format!("{}: {}", inert_short(risk.tool.name(), 200), inert(risk.says))),
-        )
+        .with("message", Object::new().with("text", format!("{subject}: {}", inert(risk.says))))
         .with("locations", vec![location(&name, file)])
         .with("partialFingerprints", prints);
     Value::Object(object)

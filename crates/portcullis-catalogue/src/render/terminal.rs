@@ -157,23 +157,17 @@ fn write_reason(reason: &str, before: usize, left: usize, view: View, out: &mut 
 }
 
 fn write_findings(server: &ServerRecord, view: View, out: &mut String) -> std::fmt::Result {
-    let found: Vec<_> = server
-        .tools
-        .iter()
-        .flat_map(|tool| tool.findings.iter().map(move |finding| (tool, finding)))
-        .collect();
+    let found = server.all_findings();
     if found.is_empty() {
         return Ok(());
     }
     writeln!(out, "\n{}", view.paint.bold("findings"))?;
     for (tool, finding) in found {
-        let words = format!(
-            "{} in `{}` at {}: {}",
-            finding.kind.name(),
-            inert_short(tool.name(), 60),
-            inert_short(finding.spot.place.as_str(), 120),
-            inert(&finding.says)
-        );
+        let place = tool.map_or(String::new(), |tool| {
+            let place = inert_short(finding.spot.place.as_str(), 120);
+            format!(" in `{}` at {place}", inert_short(tool.name(), 60))
+        });
+        let words = format!("{}{place}: {}", finding.kind.name(), inert(&finding.says));
         let name = finding.level.name();
         let room = view.width.unwrap_or(UNBROKEN).saturating_sub(name.len() + 1);
         for (index, line) in lines(&words, room).iter().enumerate() {

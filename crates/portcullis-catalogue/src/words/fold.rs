@@ -1,6 +1,11 @@
 //! Folding an inflected word to the verb it comes from.
 
-use super::lexicon::{Verb, verb};
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
+use foldhash::fast::FixedState;
+
+use super::lexicon::{Verb, verb, verbs};
 
 /// How a verb stood in the text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,69 +20,87 @@ pub(crate) enum Form {
     Past,
 }
 
-/// Longest word that is looked up; no verb is longer.
-const WORD_BYTES_MAX: usize = 32;
-
 /// The verb behind a lower-case word, with the form it stands in.
 pub(crate) fn fold(word: &str) -> Option<(&'static Verb, Form)> {
-    if word.len() > WORD_BYTES_MAX {
-        return None;
+    match verb(word) {
+        Some(found) => Some((found, Form::Base)),
+        None => INFLECTED.get(word).copied(),
     }
-    if let Some(found) = verb(word) {
-        return Some((found, Form::Base));
-    }
-    [("s", Form::Third), ("ing", Form::Ing), ("ed", Form::Past)]
-        .into_iter()
-        .find_map(|(ending, form)| {
-            let stem = word.strip_suffix(ending)?;
-            base_of(stem, form).map(|found| (found, form))
-        })
-        .or_else(|| british(word))
 }
 
-fn base_of(stem: &str, form: Form) -> Option<&'static Verb> {
-    if stem.len() < 2 {
-        return None;
+type Inflected = HashMap<String, (&'static Verb, Form), FixedState>;
+
+/// Every inflected form of every verb, so that a word costs one look. Where two verbs have a form in common, the
+/// plainer way of making it counts.
+static INFLECTED: LazyLock<Inflected> = LazyLock::new(|| {
+    let mut all: Vec<&'static Verb> = verbs().collect();
+    all.sort_unstable_by_key(|verb| verb.base);
+    let mut known = Inflected::default();
+    for make in [plain, without_e, doubled, with_ies] {
+        for verb in all.iter().copied() {
+            for (word, form) in make(verb.base) {
+                add(&mut known, word, verb, form);
+            }
+        }
     }
-    if let Some(found) = verb(stem) {
-        return Some(found);
+    known
+});
+
+/// The word itself, and as it is written in Britain: `initialise`, `analyse`.
+fn add(known: &mut Inflected, word: String, verb: &'static Verb, form: Form) {
+    if let Some(british) = british(&word) {
+        known.entry(british).or_insert((verb, form));
     }
-    if form == Form::Third {
-        let ies = stem.strip_suffix("ie").and_then(|short| verb(&format!("{short}y")));
-        return ies.or_else(|| stem.strip_suffix('e').and_then(verb));
+    if form != Form::Base {
+        known.entry(word).or_insert((verb, form));
     }
-    verb(&format!("{stem}e"))
-        .or_else(|| undoubled(stem).and_then(verb))
-        .or_else(|| stem.strip_suffix('i').and_then(|short| verb(&format!("{short}y"))))
 }
 
-fn undoubled(stem: &str) -> Option<&str> {
-    let mut from_end = stem.chars().rev();
-    let last = from_end.next()?;
-    (from_end.next() == Some(last)).then(|| stem.strip_suffix(last)).flatten()
+fn british(word: &str) -> Option<String> {
+    if word.contains("lyz") {
+        return Some(word.replace("lyz", "lys"));
+    }
+    let at = word.rfind("iz")?;
+    Some(format!("{}is{}", word.get(..at)?, word.get(at + 2..)?))
 }
 
-/// `initialise` is `initialize`, `analyses` is `analyzes`.
-fn british(word: &str) -> Option<(&'static Verb, Form)> {
-    let american = if word.contains("lys") {
-        word.replace("lys", "lyz")
-    } else if word.contains("is") {
-        let at = word.rfind("is")?;
-        format!("{}iz{}", word.get(..at)?, word.get(at + 2..)?)
-    } else {
-        return None;
+/// `creates`, `fetches`, `fetching`, `fetched`; the base form for its British twin.
+fn plain(base: &str) -> Vec<(String, Form)> {
+    vec![
+        (base.to_owned(), Form::Base),
+        (format!("{base}s"), Form::Third),
+        (format!("{base}es"), Form::Third),
+        (format!("{base}ing"), Form::Ing),
+        (format!("{base}ed"), Form::Past),
+    ]
+}
+
+/// `creating`, `created`.
+fn without_e(base: &str) -> Vec<(String, Form)> {
+    let Some(stem) = base.strip_suffix('e').filter(|stem| stem.len() >= STEM_BYTES_MIN) else {
+        return Vec::new();
     };
-    (american != word).then(|| fold_american(&american)).flatten()
+    vec![(format!("{stem}ing"), Form::Ing), (format!("{stem}ed"), Form::Past)]
 }
 
-fn fold_american(word: &str) -> Option<(&'static Verb, Form)> {
-    if let Some(found) = verb(word) {
-        return Some((found, Form::Base));
-    }
-    [("s", Form::Third), ("ing", Form::Ing), ("ed", Form::Past)]
-        .into_iter()
-        .find_map(|(ending, form)| base_of(word.strip_suffix(ending)?, form).map(|found| (found, form)))
+/// `running`, `dropped`.
+fn doubled(base: &str) -> Vec<(String, Form)> {
+    let Some(last) = base.chars().last() else {
+        return Vec::new();
+    };
+    vec![(format!("{base}{last}ing"), Form::Ing), (format!("{base}{last}ed"), Form::Past)]
 }
+
+/// `queries`, `modified`.
+fn with_ies(base: &str) -> Vec<(String, Form)> {
+    let Some(stem) = base.strip_suffix('y').filter(|stem| stem.len() >= STEM_BYTES_MIN) else {
+        return Vec::new();
+    };
+    vec![(format!("{stem}ies"), Form::Third), (format!("{stem}ied"), Form::Past)]
+}
+
+/// Shorter stems are other words.
+const STEM_BYTES_MIN: usize = 2;
 
 #[cfg(test)]
 mod tests {

@@ -38,6 +38,7 @@ const SPACED: &[(Class, &str)] = &[
          obtenir récupérer récupère lister rechercher recherche afficher lire \
          abrufen auflisten suchen anzeigen lesen holen prüfen zeigt listet liest sucht \
          получить получает найти поиск показать список чтение получение \
+         hämta hämtar sök söker lista läs ottieni cerca elenca leggi mostra ophalen zoeken lezen pobierz wyszukaj \
          listele listeler getir getirir ara oku göster goster gösterir görüntüle listesi döndürür bul ozet özet detay",
     ),
     (
@@ -47,6 +48,8 @@ const SPACED: &[(Class, &str)] = &[
          créer crée ajouter ajoute modifier modifie mettre enregistrer \
          erstellen erstellt aktualisieren ändern hinzufügen speichern anlegen schreiben \
          создать создает создаёт обновить изменить добавить сохранить \
+         skapa skapar uppdatera uppdaterar ändra spara aggiorna aggiungi aanmaken bijwerken toevoegen \
+         utwórz dodaj zaktualizuj reactivar reactiva \
          olustur oluştur oluşturur guncelle güncelle günceller ekle ekler kaydet duzenle düzenle düzenler ayarla ayarlar aktarma aktar değiştirir degistir taşır",
     ),
     (
@@ -55,12 +58,13 @@ const SPACED: &[(Class, &str)] = &[
          exécuter exécute envoyer envoie lancer démarrer \
          ausführen starten senden sendet stoppen führt \
          выполнить выполняет отправить запустить остановить \
+         skicka skickar kör starta stoppa invia esegui avvia verzenden uitvoeren wyślij uruchom cancelar cancela \
          calistir çalıştır gonder gönder baslat başlat durdur",
     ),
     (
         Class::Destructive,
         "eliminar elimina borrar borra excluir exclui apagar remover supprimer supprime effacer \
-         löschen löscht entfernen удалить удаляет sil siler kaldir kaldır kaldırır temizle",
+         radera raderar cancella verwijderen usuń löschen löscht entfernen удалить удаляет sil siler kaldir kaldır kaldırır temizle",
     ),
     (
         Class::Financial,
@@ -68,6 +72,27 @@ const SPACED: &[(Class, &str)] = &[
          überweisen оплатить купить перевести ode öde satin",
     ),
 ];
+
+/// Words by which something is managed, which says nothing of the effect.
+const MANAGING: &[&str] = &[
+    "管理",
+    "관리",
+    "gestiona",
+    "gerencia",
+    "gérer",
+    "gère",
+    "gestisci",
+    "verwalt",
+    "hantera",
+    "управл",
+    "yönet",
+];
+
+/// Whether the text says that something is managed, in another language than English.
+pub(crate) fn says_manage(text: &str) -> bool {
+    let text = text.to_lowercase();
+    MANAGING.iter().any(|word| text.contains(word))
+}
 
 /// Each foreign verb in `text` (lower case): class, start, end; in the order of the text.
 pub(crate) fn foreign_verbs(text: &str, found_max: usize) -> Vec<(Class, usize, usize)> {

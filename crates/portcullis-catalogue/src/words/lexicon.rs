@@ -6,6 +6,9 @@
 use std::collections::HashMap;
 use std::sync::LazyLock;
 
+use foldhash::fast::FixedState;
+
+use super::list::{WordList, words};
 use crate::Class;
 
 /// Whether a word is surely a verb.
@@ -44,72 +47,88 @@ const GROUPS: &[(Class, Kind, &str)] = &[
 
 const READ_STRICT: &str = "\
     aggregate analyze assess await beautify brainstorm browse calculate capitalize categorize \
-    classify collect compare compute contrast critique crosscheck debunk decide decode decompile \
-    decrypt deduce describe detect determine diagnose disassemble discover encode enumerate \
-    estimate evaluate examine explain explore extract fetch find gather geocode get highlight \
-    identify infer inform inspect interpret introspect investigate learn lint listen locate lookup \
-    ls minify multiply normalize nslookup obtain parse peek ping poll predict prettify pwd \
-    quantify rate read recall recognize recommend resemble retrieve return reveal see suggest \
-    summarize tally tell tokenize traceroute transcribe translate transpose troubleshoot \
-    understand validate verify visualize whoami";
+    classify collect compare compute concatenate contrast correlate critique crosscheck debunk \
+    decide decode decompile decrypt deduce demonstrate derive describe detect determine \
+    diagnose disassemble discover encode enumerate estimate evaluate examine explain explore \
+    extract extrapolate fetch find gather geocode geolocate get highlight identify indicate \
+    infer inform inspect interpolate interpret introspect investigate learn lint listen locate \
+    lookup ls minify multiply normalize nslookup obtain paginate paraphrase parse peek ping \
+    poll predict prettify proofread pwd quantify read recall recognize recommend rephrase \
+    rerank resemble retrieve return reveal see simplify solve spellcheck suggest summarize \
+    tabulate tally tokenize traceroute transcribe translate transpile transpose troubleshoot \
+    understand unshorten validate verify visualize whoami";
 const READ_EITHER: &str = "\
     answer ask audit average benchmark capture cat challenge chart chat check choose consult \
-    convert count crawl debate diff dig display divide dump echo expand filter forecast format \
-    glob grade graph grep guess hash head hello help hierarchy inquiry inventory list lower map \
-    match measure monitor observe outline pick plan plot preview probe profile query quote rank \
-    reader reason reflect render research reverse review roll round sample score scrape screen \
-    screenshot search show simulate sleep snapshot sort status stream subtract sum survey tail \
-    think trace track tree triage upper view wait watchlist";
+    convert count crawl debate define diff dig display divide dump echo expand filter forecast \
+    format glob grade graph grep guess hash head hello help hierarchy inquiry inventory list \
+    look lower map match measure monitor observe outline pick plan plot preview probe profile \
+    query quote rank reader reason reflect render research reverse review roll round sample \
+    score scrape screen screenshot search show simulate sleep snapshot sort status stream \
+    subtract sum survey tail tell think trace track tree triage upper view wait watchlist";
 const WRITE_STRICT: &str = "\
-    accept acknowledge activate add adjust allow amend annotate append apply approve archive \
-    assign associate attach authenticate authorize autofix ban bind bookmark bootstrap cancel \
-    change checkin chmod chown claim click clone close compile complete compress configure confirm \
-    connect copy correct cp create crop customize deactivate declare decline decrement demote deny \
-    deregister detach disable disassociate disconnect dismiss dispute downgrade download downvote \
-    drag duplicate edit enable enrich enroll expire export favorite favourite fill finalize finish \
-    fix follow fulfill grant hover ignore implement import increment ingest initialize insert \
-    login logout maintain mark memorize merge migrate mkdir modify mount move mute mv nudge \
-    offboard onboard optimize patch persist postpone prioritize promote propose protect \
-    provision put react reactivate reassign rebase redo refactor register reindex reject remember \
-    rename reopen reorder repair replace reprioritize reschedule resize resolve restore revert \
-    rewrite rollback save scaffold set settle ship snooze submit subscribe suspend swipe switch \
-    sync synchronize tap toggle transition trash tweak unarchive unassign unassociate unban unbind \
-    unblock undelete undo unenroll unfavorite unfavourite unfollow unlabel unlink unlock unmark \
-    unmount unmute unpin unprotect unpublish unregister unresolve unseal unstar unsubscribe untag \
-    update upgrade upload upsert upvote write";
+    accept acknowledge activate add adjust allocate allow allowlist amend annotate anonymize \
+    append apply approve archive assign associate attach authenticate authorize autofix award \
+    ban bind blacklist blocklist blur bookmark bootstrap brighten cancel change checkin \
+    cherrypick chmod chown claim click clockin clockout clone close colorize compile complete \
+    compress configure confirm connect copy cordon correct cp create crop customize darken \
+    deactivate declare decline decrement delegate demote denoise deny denylist deregister \
+    detach disable disassociate disconnect dismiss dispute downgrade download downvote drag \
+    duplicate edit elevate enable endorse enrich enroll entitle escalate expire export favorite \
+    favourite fill finalize finish fix follow fulfill grant hide hover ignore implement import \
+    increment ingest initialize inpaint insert isolate login logout maintain manipulate mark \
+    memorize merge migrate mkdir moderate modify mount move mutate mute mv nominate nudge \
+    offboard onboard optimize optin optout outpaint override overwrite patch persist phaseout \
+    pickup postpone prepend prioritize promote propose protect provision put quarantine react \
+    reactivate reallocate reassign rebalance rebase recolor recover redact redo refactor \
+    register reindex reject relocate remember rename reopen reorder repair replace reprioritize \
+    reschedule resize resolve restore revert revise rewrite rollback sanitize save scaffold set \
+    settle sharpen ship signin signout signup snooze submit subscribe suspend swipe switch sync \
+    synchronize taint tamper tap toggle transition trash tweak unarchive unassign unassociate \
+    unban unbind unblock undelete undo unenroll unfavorite unfavourite unfollow unlabel unlink \
+    unlock unmark unmount unmute unpin unprotect unpublish unregister unresolve unseal unstar \
+    unsubscribe untag update upgrade upload upsert upvote whitelist write";
 const WRITE_EITHER: &str = "\
-    acquire align arrange backup block book borrow branch bridge cache checkout checkpoint clean \
-    cleanup clear combine comment commit compose customise cut deposit design distribute draft \
-    draw emulate encrypt end enhance exchange extend extrude flag flip focus fork generate group \
-    improve index init issue join label leave lend lifecycle like link load lock log make maximize \
-    minimize mint model note open order overlay pack paint paste personalize pin place populate post \
-    prepare press produce pull push record refine refresh release report request reserve reset \
-    rotate schedule scroll seed select setup share shift sketch skip slice split stage stake star \
-    stash store supply swap synthesize tag touch trade transfer transform trim type unpack unstake \
-    upscale vote watch zoom";
+    acquire align arrange backup block book borrow branch bridge cache checkout checkpoint \
+    clean cleanup clear combine comment commit compact compose customise cut deposit design dim \
+    distribute draft draw emulate encrypt end enhance ensure exchange extend extrude flag flip \
+    focus fork generate group improve index init issue join label leave lend lifecycle like \
+    link load lock log make mask maximize minimize mint model note open order overlay pack \
+    paint paste personalize pin place populate post prepare press produce pull push rate record \
+    refine refresh release report request reserve reset rotate schedule scroll seed select \
+    setup share shift sketch skip slice split stage stake star stash store supply swap \
+    synthesize tag touch trade transfer transform trim turn type unpack unstake upscale vacuum \
+    vote warp watch wrap zoom";
 const WRITE_VAGUE: &str = "\
     administer conduct control do handle manage operate perform process work";
 const EXECUTE_STRICT: &str = "\
-    abort announce automate begin boot broadcast bruteforce crash dispatch drain enqueue eval exec \
-    execute fuzz goto hack initiate inject install interrupt invite invoke launch navigate notify \
-    orchestrate pause publish reboot redeploy replay reply rerun respond restart retry run send \
-    shutdown spawn speak start stop telnet trigger undeploy unsuspend";
+    abort actuate announce automate autoscale begin boot bringup broadcast bruteforce crash \
+    crosspost deallocate detonate dial disarm dispatch drain enqueue evacuate eval exec execute \
+    failover fuzz goto hack handover hangup hibernate ignite impersonate initiate inject \
+    install interrupt invite invoke launch navigate notify orchestrate pause phish poweroff \
+    poweron publish reboot redeploy replay reply rerun respond restart retry run send shutdown \
+    sideload spawn speak spindown spinup spoof start stop summon teleport telnet trigger \
+    undeploy unsuspend wake";
 const EXECUTE_EITHER: &str = "\
-    alert attack bash build call command continue curl debug deploy dm email experiment exploit \
-    fax forward mail message play print proxy resume scale scan script shell sign sms ssh step \
-    terminal test tunnel tweet";
+    alert arm attack bash build call command continue curl debug deploy dm email experiment \
+    exploit fax flash forward handoff mail message play print proxy resume retweet scale scan \
+    script shell sign sms ssh step terminal test tunnel tweet";
 const DESTRUCTIVE_STRICT: &str = "\
-    bulkdelete decommission delete deprovision destroy discard erase expunge forget kill nuke \
-    obliterate purge remove revoke rm rmdir shred terminate truncate uninstall wipe";
+    annihilate bulkdelete decommission del delete deprovision destroy discard dispose eradicate \
+    erase evict expunge forget kill nuke nullify obliterate purge raze remove revoke rm rmdir \
+    shred takedown teardown terminate truncate uninstall vaporize wipe";
 const DESTRUCTIVE_EITHER: &str = "\
-    burn drop empty flush prune";
+    burn drop empty flush prune void";
 const FINANCIAL_STRICT: &str = "\
-    buy disburse donate liquidate pay purchase redeem refund reimburse repay sell withdraw";
+    buy cashout disburse donate liquidate overpay pay payoff prepay purchase redeem refund \
+    reimburse repay sell topup wager withdraw writeoff";
 const FINANCIAL_EITHER: &str = "\
-    bid charge invest payout remit tip";
+    bet bid charge invest payout remit tip";
 
-static BY_BASE: LazyLock<HashMap<&'static str, Verb>> = LazyLock::new(|| {
-    let mut verbs = HashMap::new();
+/// Verbs by base form; nothing that comes from outside gets in, so a fast hash is safe.
+type Verbs = HashMap<&'static str, Verb, FixedState>;
+
+static BY_BASE: LazyLock<Verbs> = LazyLock::new(|| {
+    let mut verbs = Verbs::default();
     for (class, kind, words) in GROUPS {
         for base in words.split_whitespace() {
             verbs.entry(base).or_insert(Verb { base, class: *class, kind: *kind });
@@ -128,7 +147,7 @@ static BY_BASE: LazyLock<HashMap<&'static str, Verb>> = LazyLock::new(|| {
 const PREFIXED_BYTES_MIN: usize = 4;
 
 /// `rebuild` does what `build` does once more; `ungroup` takes it back.
-fn prefixed(prefix: &str, base: &str, class: Class, verbs: &mut HashMap<&'static str, Verb>) {
+fn prefixed(prefix: &str, base: &str, class: Class, verbs: &mut Verbs) {
     let word = format!("{prefix}{base}");
     if !verbs.contains_key(word.as_str()) {
         // Leaked once per process: the lexicon lives as long as it.
@@ -140,6 +159,19 @@ fn prefixed(prefix: &str, base: &str, class: Class, verbs: &mut HashMap<&'static
 /// The verb with this base form.
 pub(crate) fn verb(base: &str) -> Option<&'static Verb> {
     BY_BASE.get(base)
+}
+
+/// Second words of verbs that are written as two (`roll back`, `check in`, `cherry pick`).
+static PARTICLES: WordList = words!("in out up down off on back over pick");
+
+/// The verb that a word makes with the one behind it: `roll back` is `rollback`, which is another verb than `roll`.
+pub(crate) fn phrasal(first: &str, second: &str) -> Option<&'static Verb> {
+    PARTICLES.has(second).then(|| verb(&format!("{first}{second}"))).flatten()
+}
+
+/// Every verb.
+pub(crate) fn verbs() -> impl Iterator<Item = &'static Verb> {
+    BY_BASE.values()
 }
 
 #[cfg(test)]

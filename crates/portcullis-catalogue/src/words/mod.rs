@@ -5,11 +5,13 @@
 mod fold;
 mod foreign;
 mod lexicon;
+mod list;
 mod nouns;
 mod split;
 
 pub(crate) use fold::{Form, fold};
-pub(crate) use foreign::foreign_verbs;
-pub(crate) use lexicon::{Kind, Verb, verb};
+pub(crate) use foreign::{foreign_verbs, says_manage};
+pub(crate) use lexicon::{Kind, Verb, phrasal, verb};
+pub(crate) use list::{WordList, words};
 pub(crate) use nouns::Nouns;
-pub(crate) use split::{Token, listed, split_name, split_text};
+pub(crate) use split::{Token, split_name, split_text};

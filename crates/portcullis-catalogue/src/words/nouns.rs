@@ -1,20 +1,26 @@
 //! Nouns that change what a verb means, in named sets.
 
-use std::collections::HashSet;
 use std::sync::LazyLock;
+
+use super::list::WordSet;
 
 /// A named set of nouns; plurals belong to it too.
 pub(crate) struct Nouns {
-    words: LazyLock<HashSet<&'static str>>,
+    words: LazyLock<WordSet>,
 }
 
 impl Nouns {
     /// Whether the word, or its singular, is in the set.
     pub(crate) fn has(&self, word: &str) -> bool {
-        self.words.contains(word)
-            || word.strip_suffix('s').is_some_and(|one| self.words.contains(one))
-            || word.strip_suffix("es").is_some_and(|one| self.words.contains(one))
-            || word.strip_suffix("ies").is_some_and(|one| self.words.contains(format!("{one}y").as_str()))
+        if self.words.contains(word) {
+            return true;
+        }
+        let Some(one) = word.strip_suffix('s') else {
+            return false;
+        };
+        self.words.contains(one)
+            || one.strip_suffix('e').is_some_and(|one| self.words.contains(one))
+            || one.strip_suffix("ie").is_some_and(|one| self.words.contains(format!("{one}y").as_str()))
     }
 }
 
@@ -42,7 +48,7 @@ nouns! {
         inspector explorer calculator evaluator estimator searcher retriever reader reporter lookup \
         eligibility availability estimate balance price pricing forecast leaderboard trend metadata \
         manifest contents count total capability faq changelog readme advice diagnostic state list \
-        tree plan top preview diff hierarchy topology comparison similarity search query";
+        rate tree plan top preview diff hierarchy topology comparison similarity search query";
     /// Last words that name what is told, where the name has no verb at all.
     topic = "reference map graph grade review score report audit profile dashboard rate ranking feed \
         timeline weather quote example tutorial recommendation suggestion directory structure practice \
@@ -63,7 +69,7 @@ nouns! {
         shop store ecommerce customer credit debit lamport satoshi sats lightning erc20 nft gas mainnet \
         flight hotel room seat ticket restaurant hire rental";
     /// What is sent when something is sent to people.
-    message = "message email mail sms mms dm tweet notification fax letter whatsapp telegram \
+    message = "message email mail sms mms dm tweet retweet repost notification fax letter whatsapp telegram \
         announcement newsletter broadcast voicemail skeet toot";
     /// Where posted words leave for an audience.
     audience = "tweet twitter bluesky mastodon linkedin facebook instagram tiktok reddit farcaster \

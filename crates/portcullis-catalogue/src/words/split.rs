@@ -1,10 +1,5 @@
 //! Cutting names and sentences into words, with the byte place of each.
 
-/// Whether a word stands in a list that is written with blanks between.
-pub(crate) fn listed(list: &str, word: &str) -> bool {
-    !word.is_empty() && list.split_ascii_whitespace().any(|listed| listed == word)
-}
-
 /// One word: lower case, and where it stands.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Token {

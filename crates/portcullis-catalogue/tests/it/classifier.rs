@@ -66,6 +66,66 @@ fn descriptions_decide_where_names_do_not() {
 }
 
 #[test]
+fn no_text_talks_away_what_another_says_is_changed() {
+    check("drop_doors", "Lists the doors", Class::Destructive);
+    check("clear_doors", "Returns the doors", Class::Write);
+    check("open_orders", "Lists open orders of a customer", Class::Read);
+    check("list_doors", "Deletes the doors", Class::Destructive);
+    check("get_door", "Creates a door and returns it", Class::Write);
+    check("door_report", "Sends the report to the owner", Class::Execute);
+    check("make_prediction", "Place a prediction on a question", Class::Write);
+    check("make_prediction", "Returns what the model foresees", Class::Read);
+}
+
+#[test]
+fn what_is_done_beside_the_look_counts() {
+    check("next_door", "Get the next door and delete keys that are old", Class::Destructive);
+    check("list_doors", "List comments and updates of a door", Class::Read);
+    check("door_help", "Explains how to open and delete doors", Class::Read);
+    check("doors", "Collect all doors into a single file", Class::Write);
+    check("extract_door", "Extract a door to a file", Class::Write);
+    check("get_door", "Get the path to a file", Class::Read);
+    check("door_signer", "Digitally signs a door. Reads from and writes to the hall", Class::Execute);
+    check("poll_door_and_fix", "Fetch the door and automatically repair it", Class::Write);
+    check("ping_door", "Whether the door answers. Start here when something fails.", Class::Read);
+    check("inspect", "Utility for reading or mutating doors", Class::Write);
+    check("press_key", "simulates pressing a key", Class::Write);
+    check("rate_door", "Rate a door of the house", Class::Write);
+    check("exchange_rate", "", Class::Read);
+    check("build_door_id_hall", "Builds a hall for a door", Class::Execute);
+    check("banner", "Display a banner notification", Class::Write);
+}
+
+#[test]
+fn verbs_of_two_words_are_read_as_one() {
+    check("roll_back_release", "", Class::Write);
+    check("release_roll", "Rolls back a release", Class::Write);
+    check("check_in_guest", "", Class::Write);
+    check("git_cherry_pick", "", Class::Write);
+    check("look_up_door", "", Class::Read);
+    check("tear_down_hall", "", Class::Destructive);
+    check("answer_call", "", Class::Execute);
+}
+
+#[test]
+fn circumstances_behind_a_preposition_are_no_verbs() {
+    check("phone_long_press_on_screen_at_place", "", Class::Write);
+    check("door_press_in_view", "", Class::Write);
+    check("lock_door_after_check", "", Class::Write);
+}
+
+#[test]
+fn a_name_that_says_nothing_takes_the_gravest_statement() {
+    check(
+        "control_door",
+        "Door toolkit for building, removing, or nudging doors.\n\nUse it when you need to:\n- drop a door into the hall",
+        Class::Destructive,
+    );
+    check("manage_doors", "Doors of the house. Lists them. Deletes them on demand", Class::Destructive);
+    check("puertas", "Gestiona las puertas: buscar, crear y eliminar", Class::Destructive);
+}
+
+#[test]
 fn nothing_known_is_never_read() {
     let found = classify(&ToolDefinition::named("frobnicator"), &Siblings::none());
     assert_eq!(found.class, Class::Write);
@@ -89,7 +149,18 @@ fn free_form_code_raises_and_a_plain_query_does_not() {
     assert_eq!(class(&with("explain_code", r#"{"code":{"type":"string"}}"#)), Class::Read);
     let country = r#"{"code":{"type":"string","description":"ISO country code"}}"#;
     assert_eq!(class(&with("get_country", country)), Class::Read);
+    assert_eq!(class(&with("get_doors", r#"{"sql":{"type":"string"}}"#)), Class::Execute);
+    assert_eq!(class(&with("list_doors", r#"{"sql_query":{"type":"string"}}"#)), Class::Execute);
+    let filtered = r#"{"sql":{"type":"string","description":"with a status filter"}}"#;
+    assert_eq!(class(&with("get_doors", filtered)), Class::Execute);
+    let graph = r#"{"query":{"type":"string","description":"The GraphQL query to send"}}"#;
+    assert_eq!(class(&with("fetch_doors", graph)), Class::Execute);
+    assert_eq!(class(&with("validate_sql", r#"{"sql":{"type":"string"}}"#)), Class::Read);
+    let found = r#"{"query":{"type":"string","description":"text to find in SQL functions"}}"#;
+    assert_eq!(class(&with("search_functions", found)), Class::Read);
+    assert_eq!(class(&with("door", r#"{"commands":{"type":"array"}}"#)), Class::Execute);
     check("read_query", "Execute a SELECT query on the SQLite database", Class::Execute);
+    check("mysql", "MySQL query tool", Class::Execute);
     check("read_doors", "Execute a Cypher query that reads", Class::Execute);
     check("find", "Run a find query against a collection of doors", Class::Read);
 }

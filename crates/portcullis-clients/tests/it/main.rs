@@ -5,4 +5,5 @@
 mod homes;
 mod protects;
 mod reads;
+mod redirects;
 mod undoes;

@@ -13,7 +13,7 @@ fn protect_all(house: &House) {
 }
 
 fn undo_all(house: &House) -> Vec<Undone> {
-    let undone = undo(&house.backups(), &house.home(), Some(&house.project()), &[]).unwrap();
+    let undone = undo(&house.backups(), &house.home(), Some(&house.project()), &[], &mut |_| Ok(())).unwrap();
     undone.into_iter().map(|(_, result)| result.unwrap()).collect()
 }
 
@@ -33,7 +33,7 @@ fn a_projects_file_comes_back_from_anywhere() {
     let house = House::furnished();
     let before = house.contents();
     protect_all(&house);
-    undo(&house.backups(), &house.home(), None, &[]).unwrap();
+    undo(&house.backups(), &house.home(), None, &[], &mut |_| Ok(())).unwrap();
     assert_eq!(before, house.contents());
 }
 

@@ -48,7 +48,8 @@ impl Sending<'_> {
     async fn message(&self, place: Place, message: Message) -> Result<Exchanged, UpstreamFault> {
         match message {
             Message::Request(request) if request.method.subject == Subject::Initialize => {
-                self.open(place, request).await
+                // Once for each session; other calls shall not be as large as this.
+                Box::pin(self.open(place, request)).await
             }
             Message::Request(request) => {
                 let (connection, in_session) = self.connection(&place)?;

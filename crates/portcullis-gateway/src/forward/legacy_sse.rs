@@ -81,7 +81,11 @@ async fn endpoint(events: &mut HttpEvents, url: &Uri) -> Result<Uri, UpstreamFau
     Err(UpstreamFault::NotMcp("a stream without an endpoint"))
 }
 
-/// The address that `named` means beside `url`, if it is of the same origin.
+/// The address that a server at `url` means with `named`, if it is of the same origin.
+pub fn sse_address(url: &Uri, named: &str) -> Option<Uri> {
+    same_origin(url, named).ok()
+}
+
 fn same_origin(url: &Uri, named: &str) -> Result<Uri, UpstreamFault> {
     let bad = || UpstreamFault::NotMcp("an endpoint that is not at the same origin");
     if named.len() > ENDPOINT_BYTES_MAX || named.starts_with("//") || named.contains('\\') {

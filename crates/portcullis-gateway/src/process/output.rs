@@ -4,6 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Mutex, PoisonError, Weak};
 
 use jiff::Timestamp;
+use portcullis_catalogue::inert;
 use tokio::io::AsyncRead;
 
 use crate::gateway::Clock;
@@ -75,15 +76,11 @@ pub(super) async fn keep(
         // Nobody reads on for a server that is gone; the program must not block for that.
         if let Some(server) = server.upgrade() {
             server.scrubber.text(&mut text);
-            tracing::debug!(target: "server_output", "{}: {}", server.name(), plain(&text));
+            // A stranger wrote it, and it may be shown on a terminal.
+            tracing::debug!(target: "server_output", "{}: {}", server.name(), inert(&text));
             server.output.note(clock(), pid, text);
         }
     }
-}
-
-/// Without what a terminal could take for a command.
-fn plain(text: &str) -> String {
-    text.chars().map(|character| if character.is_control() { ' ' } else { character }).collect()
 }
 
 #[cfg(test)]

@@ -60,7 +60,7 @@ impl Front {
                     let Some(out) = out.upgrade() else {
                         return;
                     };
-                    if out.send(message).await.is_err() {
+                    if out.send(message.into()).await.is_err() {
                         return;
                     }
                 }

@@ -47,7 +47,9 @@ pub(crate) enum Play {
     Error(String),
     /// Status, content type, body.
     Raw(u16, &'static str, String),
-    /// Headers and body.
+    /// Status, headers, body: whatever a server can be made to say.
+    Custom(u16, Vec<(&'static str, String)>, Vec<u8>),
+    /// Where to go instead.
     Redirect(String),
     /// A stream; the test writes to it.
     Stream(mpsc::UnboundedReceiver<String>),
@@ -141,6 +143,13 @@ async fn perform(received: &Received, play: Play) -> Response<BoxBody<Bytes, Inf
         Play::Result(result) => (200, "application/json", envelope("result", &result)),
         Play::Error(error) => (200, "application/json", envelope("error", &error)),
         Play::Raw(status, media, text) => (status, media, text),
+        Play::Custom(status, headers, body) => {
+            let mut response = Response::builder().status(status);
+            for (name, value) in headers {
+                response = response.header(name, value);
+            }
+            return response.body(Full::new(Bytes::from(body)).boxed()).unwrap();
+        }
         Play::Redirect(location) => {
             let body = Full::new(Bytes::new()).boxed();
             return Response::builder().status(307).header("location", location).body(body).unwrap();

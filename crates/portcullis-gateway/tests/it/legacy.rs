@@ -8,6 +8,7 @@ use tokio::sync::mpsc;
 
 use crate::client::{INITIALIZE, at};
 use crate::fake_server::{FakeServer, Play, Received, event};
+use crate::local::{Pipe, until};
 use crate::rig::{OPEN, OTHER_TOKEN, Rig, plain, script, snapshot, url_of};
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"echo","arguments":{"text":"x"},"task":{}}}"#;
@@ -282,6 +283,45 @@ async fn an_interrupted_answer_comes_on_the_stream_that_the_client_comes_back_wi
         .unwrap();
     let answer = again.next().await.unwrap();
     assert_eq!((at(&answer, "id"), at(&answer, "result|text")), ("a".into(), "[REDACTED emails]".into()));
+}
+
+/// A client on a pipe cannot come back by itself: without us its call would never be answered.
+#[tokio::test]
+async fn on_a_pipe_the_gateway_comes_back_for_an_interrupted_answer() {
+    let (play, senders) = streaming();
+    let rig = Rig::start(OPEN, false, play, Settings::default()).await;
+    let mut pipe = Pipe::legacy(&rig).await;
+    let opened = |count: usize| senders.lock().unwrap().len() == count;
+    until(|| opened(1)).await;
+    let call = pipe.call("echo", r#"{"text":"x"}"#).await;
+    until(|| opened(2)).await;
+    let our_id = rig.server.got("tools/call")[0].at("id");
+    let first = senders.lock().unwrap()[1].clone();
+    first.send("id: e1\nretry: 50\ndata:\n\n".to_owned()).unwrap();
+    senders.lock().unwrap()[1] = mpsc::unbounded_channel().0;
+    drop(first);
+    until(|| opened(3)).await;
+    let get = rig.server.received.lock().unwrap().last().cloned().unwrap();
+    assert_eq!((get.header("last-event-id"), get.header("mcp-session-id")), ("e1", "the-one-session"));
+    let answer = event(&format!(r#"{{"jsonrpc":"2.0","id":{our_id},"result":{{"text":"at last"}}}}"#));
+    senders.lock().unwrap()[2].send(answer).unwrap();
+    let answered = pipe.answer(&call).await;
+    assert_eq!(at(&answered, "result|text"), "at last");
+}
+
+/// Without an event id there is nowhere to come back to: an error is better than silence.
+#[tokio::test]
+async fn on_a_pipe_an_answer_that_is_lost_is_said_to_be() {
+    let (play, senders) = streaming();
+    let rig = Rig::start(OPEN, false, play, Settings::default()).await;
+    let mut pipe = Pipe::legacy(&rig).await;
+    let opened = |count: usize| senders.lock().unwrap().len() == count;
+    until(|| opened(1)).await;
+    let call = pipe.call("echo", r#"{"text":"x"}"#).await;
+    until(|| opened(2)).await;
+    senders.lock().unwrap()[1] = mpsc::unbounded_channel().0;
+    let answered = pipe.answer(&call).await;
+    assert_eq!(at(&answered, "error|code"), "41006");
 }
 
 #[tokio::test]

@@ -3,6 +3,7 @@
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
+    clippy::string_slice,
     clippy::panic,
     reason = "in tests a panic is the message, also in the functions that the tests share"
 )]
@@ -23,6 +24,7 @@ mod limits_hold;
 mod lists;
 mod local_faults;
 mod local_servers;
+mod lying_servers;
 mod pins;
 mod records;
 mod revokes;
@@ -30,3 +32,4 @@ mod ssrf;
 mod streams;
 mod tasks;
 mod tls;
+mod wire;

@@ -21,6 +21,33 @@ pub(super) fn warn_of_sessions(place: &EntryPlace<'_>, problems: &mut Problems) 
     }
 }
 
+/// Counters that the decision log takes of one call; the gateway denies a call that would charge more.
+const CHARGES_MAX: usize = 64;
+
+/// More limits than a call can be recorded with: every such call is denied.
+pub(super) fn warn_of_too_many(policy: &Policy, problems: &mut Problems) {
+    let all_tools = all_tools(policy);
+    let shared = all_tools.entry.limits.len();
+    let mut report = |place: &EntryPlace<'_>, count: usize| {
+        problems.warn(
+            &place.at.key("limits"),
+            format!(
+                "{count} limits apply to one call, and no more than {CHARGES_MAX} can be recorded with it"
+            ),
+            "every such call is denied; remove some, or give tools that need them entries of their own",
+        );
+    };
+    if shared > CHARGES_MAX {
+        return report(&all_tools, shared);
+    }
+    for place in entries(policy) {
+        let count = shared + place.entry.limits.len();
+        if count > CHARGES_MAX {
+            report(&place, count);
+        }
+    }
+}
+
 /// Two limits of one call on one counter: each call counts twice.
 pub(super) fn warn_of_doubles(policy: &Policy, problems: &mut Problems) {
     let all_tools = all_tools(policy);

@@ -263,6 +263,21 @@ fn counters_that_count_twice() {
 }
 
 #[test]
+fn more_limits_than_a_call_can_be_recorded_with() {
+    let limits = |from: usize, count: usize| -> String {
+        let one = |n: usize| format!(r#"{{"counter":"c{n}","window":"minute","max":1}}"#);
+        (from..from + count).map(one).collect::<Vec<_>>().join(",")
+    };
+    let all = |count: usize| format!(r#""all_tools":{{"limits":[{}]}}"#, limits(0, count));
+    let tool = |count: usize| format!(r#""tools":{{"t":{{"limits":[{}]}}}}"#, limits(100, count));
+    check(&format!("{},{}", all(32), tool(32)), &[]);
+    let expected = [("/tools/t/limits", "65 limits apply to one call")];
+    check(&format!("{},{}", all(32), tool(33)), &expected);
+    check(&all(65), &[("/all_tools/limits", "65 limits apply to one call")]);
+    check(&tool(65), &expected);
+}
+
+#[test]
 fn counters_that_a_new_session_resets() {
     check_entry(
         r#"{"limits":[{"counter":"a","window":"minute","max":1,"scope":"session"}],"rate_limit":{"max":1,"window":60,"scope":"session"}}"#,

@@ -33,7 +33,7 @@ pub struct Exported {
 }
 
 /// The columns of the table.
-const COLUMNS: [&str; 28] = [
+const COLUMNS: [&str; 32] = [
     "seq",
     "time",
     "kind",
@@ -62,6 +62,10 @@ const COLUMNS: [&str; 28] = [
     "action",
     "by",
     "source",
+    "decision",
+    "count",
+    "approval",
+    "argument_keys_more",
 ];
 
 /// Writes every record that `wanted` takes.

@@ -42,6 +42,7 @@ pub(crate) struct Shared {
     pub(crate) directory: PathBuf,
     pub(crate) checkpoints: watch::Sender<Position>,
     head_sequence: AtomicU64,
+    syncs: AtomicU64,
     /// The last record that the counters' snapshot contains, once one is known to belong to this log.
     snapshot_sequence: AtomicU64,
     /// Held while a snapshot is written.
@@ -106,6 +107,7 @@ impl Shared {
             directory,
             checkpoints,
             head_sequence: AtomicU64::new(head_sequence),
+            syncs: AtomicU64::new(0),
             snapshot_sequence: AtomicU64::new(0),
             snapshot_turn: Mutex::default(),
             failed,
@@ -156,6 +158,7 @@ impl Shared {
         let begun = self.lock().begin_sync();
         if let Some(turn) = begun {
             let result = turn.perform();
+            self.syncs.fetch_add(1, Ordering::Relaxed);
             self.lock().finish_sync(&turn, result);
             if self.lock().failure.is_none() {
                 self.note_checkpoint(head, turn.checkpoint);
@@ -266,6 +269,7 @@ impl Shared {
             durable: writer.durable.position.sequence,
             pending_bytes: writer.pending.len(),
             head: self.head_sequence.load(Ordering::Relaxed),
+            syncs: self.syncs.load(Ordering::Relaxed),
         }
     }
 

@@ -120,6 +120,8 @@ pub struct LogHealth {
     pub pending_bytes: usize,
     /// The checkpoint in the `head` file.
     pub head: u64,
+    /// Syncs since the log was opened.
+    pub syncs: u64,
 }
 
 /// The log, open for appending. One per process; `open` for one process alone, `join` for several.
@@ -227,6 +229,12 @@ impl DecisionLog {
         self.shared.checkpoints.subscribe()
     }
 
+    /// Moves on when another process on the same log notes that a changed tool was accepted; nothing for a
+    /// log that this process has for itself.
+    pub fn accepted_by_others(&self) -> Option<watch::Receiver<u64>> {
+        self.shared.lock().others.as_ref().map(others::Others::accepted)
+    }
+
     /// How it is doing.
     pub fn health(&self) -> LogHealth {
         self.shared.health()
@@ -263,6 +271,7 @@ impl DecisionLog {
             return Ok(());
         };
         if matches!(keeping, Keeping::Turn(_)) && snapshot::reaches(&path, position) {
+            self.shared.snapshot_written(position);
             return Ok(());
         }
         snapshot::write(storage, &path, &snapshot::Snapshot { position, payload: payload.into() })?;

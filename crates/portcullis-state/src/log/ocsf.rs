@@ -1,8 +1,10 @@
 //! Records as OCSF 1.5 events.
 //!
-//! Decisions and outcomes are API Activity (6003), administrative events are Entity Management (3004),
-//! refusals before authentication are Authentication (3002). The log's own records (segments, checkpoints,
-//! repairs, retention) have no class there and are left out.
+//! Decisions and outcomes are API Activity (6003), administrative events are Entity Management (3004), start
+//! and stop are Application Lifecycle (6002), refusals before authentication are Authentication (3002). The
+//! log's own records (segments, checkpoints, repairs, retention) have no class there and are left out.
+
+use std::net::IpAddr;
 
 use portcullis_json::{Object, Value};
 
@@ -32,6 +34,8 @@ const ENTITY_MANAGEMENT: Class = Class {
     uid: 3004,
     name: "Entity Management",
 };
+const APPLICATION_LIFECYCLE: Class =
+    Class { category: 6, category_name: "Application Activity", uid: 6002, name: "Application Lifecycle" };
 const AUTHENTICATION: Class =
     Class { category: 3, category_name: "Identity & Access Management", uid: 3002, name: "Authentication" };
 
@@ -39,19 +43,27 @@ const AUTHENTICATION: Class =
 pub(crate) fn event(record: &Stored) -> Option<Value> {
     let event = match record.kind.as_str() {
         "decision" | "outcome" => api_activity(record),
-        "event" => entity_management(record),
+        "event" => match record.text("action") {
+            Some("started") => application_lifecycle(record, (3, "Start")),
+            Some("stopped") => application_lifecycle(record, (4, "Stop")),
+            _ => entity_management(record),
+        },
         "refusals" => authentication(record),
         _ => return None,
     };
     Some(event.into())
 }
 
+/// The gateway, as a product and as an application.
+fn ourselves() -> Object {
+    Object::new().with("name", "Portcullis").with("vendor_name", "Portcullis")
+}
+
 fn base(record: &Stored, class: &Class, activity: (i64, &str), severity: i64) -> Object {
     let sequence = record.position.sequence.to_string();
-    let product = Object::new().with("name", "Portcullis").with("vendor_name", "Portcullis");
     let metadata = Object::new()
         .with("version", VERSION)
-        .with("product", product)
+        .with("product", ourselves())
         .with("uid", sequence.as_str())
         .with("log_name", "decision log")
         .with("original_time", record.time.to_string());
@@ -88,22 +100,34 @@ fn api_activity(record: &Stored) -> Object {
         .with("status_detail", outcome)
         .with("actor", Object::new().with("user", actor_user))
         .with("api", api)
-        .with("src_endpoint", named("name", record.text("grant")))
+        .with("src_endpoint", named("uid", record.text("grant")))
         .with("dst_endpoint", named("name", record.text("server")));
     if let Some(message) = record.text("message") {
         event.insert("message", message.into());
     }
     if record.kind == "decision" {
-        event.insert("action_id", Value::from(if good { 1 } else { 2 }));
-        event.insert("action", Value::from(if good { "Allowed" } else { "Denied" }));
-        if let Some(policy) = policy(record) {
-            event.insert("policy", policy.into());
-        }
+        control(record, good, &mut event);
     }
     if let Some(status) = record.number("status").and_then(|code| i64::try_from(code).ok()) {
         event.insert("http_response", Object::new().with("code", status).into());
     }
     event
+}
+
+/// What was decided, by which policy: attributes of a profile, which the event then has to name.
+fn control(record: &Stored, good: bool, event: &mut Object) {
+    let ((action_id, action), disposition) =
+        if good { ((1, "Allowed"), "Allowed") } else { ((2, "Denied"), "Blocked") };
+    event.insert("action_id", Value::from(action_id));
+    event.insert("action", action.into());
+    event.insert("disposition_id", Value::from(action_id));
+    event.insert("disposition", disposition.into());
+    if let Some(policy) = policy(record) {
+        event.insert("policy", policy.into());
+    }
+    if let Some(Value::Object(metadata)) = event.get_mut("metadata") {
+        metadata.insert("profiles", vec![Value::from("security_control")].into());
+    }
 }
 
 fn activity_of(class: Option<RiskClass>) -> (i64, &'static str) {
@@ -145,6 +169,17 @@ fn entity_management(record: &Stored) -> Object {
         .with("entity", entity)
 }
 
+fn application_lifecycle(record: &Stored, activity: (i64, &str)) -> Object {
+    base(record, &APPLICATION_LIFECYCLE, activity, INFORMATIONAL).with("app", ourselves())
+}
+
+/// Only an address is given as one; networks, and all who found no room of their own, have names.
+fn source(record: &Stored) -> Object {
+    let source = record.text("source").unwrap_or("unknown");
+    let key = if source.parse::<IpAddr>().is_ok() { "ip" } else { "name" };
+    Object::new().with(key, source)
+}
+
 fn authentication(record: &Stored) -> Object {
     let count = record.number("count").and_then(|count| i64::try_from(count).ok());
     base(record, &AUTHENTICATION, (1, "Logon"), MEDIUM)
@@ -152,5 +187,6 @@ fn authentication(record: &Stored) -> Object {
         .with("status_detail", record.text("message").unwrap_or("unauthenticated"))
         .with("count", count.unwrap_or(1))
         .with("user", named("name", None))
-        .with("src_endpoint", Object::new().with("ip", record.text("source").unwrap_or("unknown")))
+        .with("service", Object::new().with("name", "Portcullis"))
+        .with("src_endpoint", source(record))
 }

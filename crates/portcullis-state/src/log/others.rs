@@ -15,12 +15,14 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
+use tokio::sync::watch;
 
 use super::chain::{Position, SEAL_BYTES, stored_hash};
 use super::checkpoint;
 use super::fault::LogFault;
 use super::line::Body;
 use super::open::keep_cut_bytes;
+use super::record::Action;
 use super::replay::{Movement, Replayed, moved};
 use super::segment::{Lines, Segment, segments};
 use super::stored::{LINE_BYTES_MAX, Stored};
@@ -48,6 +50,10 @@ pub(crate) struct Others {
     pub(crate) keep: Arc<File>,
     reader: File,
     foreign: Foreign,
+    /// Whether records of others were read since the last turn: then there may be many more by now.
+    have_written: bool,
+    /// Moves on with every tool that another process accepted.
+    accepted: watch::Sender<u64>,
     clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
 }
 
@@ -103,7 +109,13 @@ impl Others {
         clock: Arc<dyn Fn() -> Timestamp + Send + Sync>,
     ) -> io::Result<Others> {
         let keep = open_lock(&directory.join(KEEP_LOCK))?;
-        Ok(Others { append, keep, reader: File::open(&segment.path)?, foreign, clock })
+        let (reader, accepted) = (File::open(&segment.path)?, watch::Sender::new(0));
+        Ok(Others { append, keep, reader, foreign, have_written: true, accepted, clock })
+    }
+
+    /// Moves on when another process notes that a changed tool was accepted.
+    pub(crate) fn accepted(&self) -> watch::Receiver<u64> {
+        self.accepted.subscribe()
     }
 
     /// The turn of this process to append.
@@ -150,8 +162,12 @@ impl Writer {
         Ok(())
     }
 
+    /// The same before a turn, unless nobody else was seen: the keeper looks every second in any case.
     pub(crate) fn read_ahead_of_turn(&mut self) -> Result<(), LogFault> {
-        self.read_ahead(READ_AHEAD_BYTES)
+        match self.others.as_mut().map(|others| std::mem::take(&mut others.have_written)) {
+            Some(true) => self.read_ahead(READ_AHEAD_BYTES),
+            _ => Ok(()),
+        }
     }
 
     fn reader(&self) -> io::Result<&File> {
@@ -166,13 +182,12 @@ impl Writer {
 
     pub(crate) fn read_on(&mut self) -> io::Result<()> {
         loop {
-            if self.behind()? > 0 {
+            if !self.knows_the_end()? {
                 if self.read_some()? == 0 {
                     self.cut_torn_tail()?;
                 }
                 continue;
             }
-            self.check_end()?;
             // A segment is closed by a checkpoint; only then there can be a next one.
             if self.since_checkpoint > 0 || !self.turn_page()? {
                 return Ok(());
@@ -180,13 +195,17 @@ impl Writer {
         }
     }
 
-    /// The last record must be the one that this process knows.
-    fn check_end(&self) -> io::Result<()> {
-        let mut seal = [0; SEAL_BYTES + 1];
-        let start = self.length.checked_sub(seal.len() as u64).ok_or(io::ErrorKind::InvalidData)?;
-        self.reader()?.read_exact_at(&mut seal, start)?;
-        match stored_hash(&seal) {
-            Some(hash) if hash == self.last.hash => Ok(()),
+    /// Whether nothing follows the last record that this process knows, which must be where it was. One
+    /// look for both, since every call that is admitted waits for it.
+    fn knows_the_end(&self) -> io::Result<bool> {
+        let mut bytes = [0; SEAL_BYTES + 2];
+        let start = self.length.checked_sub(SEAL_BYTES as u64 + 1).ok_or(io::ErrorKind::InvalidData)?;
+        let read = self.reader()?.read_at(&mut bytes, start)?;
+        if read <= SEAL_BYTES {
+            return Err(changed("the log has become shorter"));
+        }
+        match stored_hash(bytes.get(..=SEAL_BYTES).unwrap_or_default()) {
+            Some(hash) if hash == self.last.hash => Ok(read == SEAL_BYTES + 1),
             _ => Err(changed("the end of the log was changed")),
         }
     }
@@ -223,6 +242,9 @@ impl Writer {
             return Err(changed("a record does not follow the one before"));
         }
         self.apply(&record)?;
+        if let Some(others) = &mut self.others {
+            others.have_written = true;
+        }
         self.length += line.len() as u64 + 1;
         self.pending.extend_from_slice(line);
         self.pending.push(b'\n');
@@ -235,6 +257,12 @@ impl Writer {
         let number = record.position.sequence;
         let moved =
             moved(record).ok_or_else(|| changed(&format!("record {number} has unreadable charges")))?;
+        if let Some(others) = &self.others
+            && record.kind == "event"
+            && record.text("action") == Some(Action::ToolAccepted.as_str())
+        {
+            others.accepted.send_modify(|count| *count += 1);
+        }
         let tells = !moved.charges.is_empty() || moved.movement == Movement::Forgotten;
         match &self.others {
             Some(others) if tells => (others.foreign)(moved).map_err(io::Error::other),

@@ -23,6 +23,15 @@ pub struct Retention {
     pub age_max: Option<Duration>,
 }
 
+impl Retention {
+    /// Everything of the last so many days; without a number everything.
+    pub fn days(days_max: Option<u64>) -> Retention {
+        let day = Duration::from_secs(24 * 60 * 60);
+        let age_max = days_max.map(|days| day.saturating_mul(u32::try_from(days).unwrap_or(u32::MAX)));
+        Retention { age_max, ..Retention::default() }
+    }
+}
+
 /// Removes what may go. Only after a rotation, so the current segment is never concerned.
 pub(crate) fn retire(shared: &Shared, now: Timestamp, age_now: Timestamp) -> Result<(), LogFault> {
     let unavailable = |error: std::io::Error| LogFault::Unavailable {

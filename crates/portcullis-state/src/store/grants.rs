@@ -49,7 +49,7 @@ impl Store {
     /// Makes a grant. The token is given out here and never again.
     pub fn create_grant(&mut self, new: &NewGrant, now: Timestamp) -> Result<(Grant, Token), StateFault> {
         new.check()?;
-        if self.exists("SELECT 1 FROM grants WHERE label = ?1", &new.label)? {
+        if self.exists("SELECT 1 FROM grants WHERE label = ?1 OR id = ?1", &new.label)? {
             return Err(StateFault::Exists { what: "grant", name: new.label.clone() });
         }
         for (server, policy) in &new.policies {

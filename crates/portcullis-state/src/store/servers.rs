@@ -15,11 +15,16 @@ use crate::log::RiskClass;
 use crate::sealed::{Sealed, SealingKeys};
 use crate::{Secret, StateFault};
 
+/// The word for the older transport.
+const SSE: &str = "sse";
+
 /// How a server is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transport {
-    /// Over HTTP.
+    /// Over streamable HTTP.
     Url(String),
+    /// Over the older HTTP with server-sent events.
+    Sse(String),
     /// As a program of this machine.
     Command(StoredCommand),
 }
@@ -72,6 +77,8 @@ pub enum HeaderSource {
     File(PathBuf),
     /// A value that was given, sealed.
     Sealed(Sealed),
+    /// A value that is no secret: it may be shown, and stand in answers.
+    Plain(String),
 }
 
 /// A header's value as it is given.
@@ -82,14 +89,17 @@ pub enum HeaderInput {
     File(PathBuf),
     /// The value itself, to be sealed.
     Value(Secret),
+    /// A value that is no secret.
+    Plain(String),
 }
 
 impl HeaderInput {
-    /// `env:NAME` and `file:PATH` are references, anything else is the value itself.
+    /// `env:NAME` and `file:PATH` are references, `plain:VALUE` is no secret, anything else is the value itself.
     pub fn parse(text: Secret) -> HeaderInput {
         match text.expose().split_once(':') {
             Some(("env", name)) => HeaderInput::Environment(name.to_owned()),
             Some(("file", path)) => HeaderInput::File(path.into()),
+            Some(("plain", value)) => HeaderInput::Plain(value.to_owned()),
             _ => HeaderInput::Value(text),
         }
     }
@@ -125,6 +135,7 @@ impl HeaderSource {
                 Ok(Secret::from(text.expose().trim_end_matches(['\r', '\n'])))
             }
             HeaderSource::Sealed(sealed) => keys.open(server, header, sealed),
+            HeaderSource::Plain(value) => Ok(Secret::from(value.as_str())),
         }
     }
 }
@@ -244,6 +255,7 @@ fn insert_header(
         HeaderInput::Environment(name) => ("env", name.clone().into_bytes()),
         HeaderInput::File(path) => ("file", path.to_string_lossy().into_owned().into_bytes()),
         HeaderInput::Value(secret) => ("sealed", keys.seal(server, header, secret)?.0),
+        HeaderInput::Plain(value) => ("plain", value.clone().into_bytes()),
     };
     change.execute(
         "INSERT INTO server_headers (server, name, kind, value) VALUES (?1, ?2, ?3, ?4)",
@@ -259,6 +271,7 @@ fn header_row(row: &Row<'_>) -> rusqlite::Result<Header> {
     let source = match kind.as_str() {
         "env" => HeaderSource::Environment(text()),
         "file" => HeaderSource::File(text().into()),
+        "plain" => HeaderSource::Plain(text()),
         _ => HeaderSource::Sealed(Sealed(value)),
     };
     Ok(Header { name, source })
@@ -279,6 +292,7 @@ fn server_row(row: &Row<'_>) -> rusqlite::Result<Server> {
 fn transport_text(transport: &Transport, allow_private: bool) -> String {
     let mut fields = match transport {
         Transport::Url(url) => Object::new().with("url", url.as_str()),
+        Transport::Sse(url) => Object::new().with("url", url.as_str()).with("transport", SSE),
         Transport::Command(command) => {
             let words: Vec<Value> = command.words.iter().map(|word| word.as_str().into()).collect();
             let cwd = command.cwd.as_ref().map(|path| path.to_string_lossy().into_owned());
@@ -303,6 +317,9 @@ fn allows_private(transport: &str) -> bool {
 fn transport_from(text: &str) -> Transport {
     let fields = parse(text.as_bytes(), &Limits::document()).unwrap_or(Value::Null);
     match fields.get("url").and_then(Value::as_str) {
+        Some(url) if fields.get("transport").and_then(Value::as_str) == Some(SSE) => {
+            Transport::Sse(url.to_owned())
+        }
         Some(url) => Transport::Url(url.to_owned()),
         None => {
             let words = fields.get("command").and_then(Value::as_array).unwrap_or_default();

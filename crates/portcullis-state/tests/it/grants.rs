@@ -151,6 +151,8 @@ fn two_grants_cannot_share_a_token_or_a_label() {
     let (grant, token) = data.store.create_grant(&new("alice"), at(0)).unwrap();
     let again = data.store.create_grant(&new("alice"), at(0)).err().unwrap();
     assert!(matches!(again, StateFault::Exists { .. }), "{again}");
+    let posing = data.store.create_grant(&new(&grant.id), at(0)).err().unwrap();
+    assert!(matches!(posing, StateFault::Exists { .. }), "a command could mean either: {posing}");
     let mut entries = data.store.grant_entries().unwrap();
     let other = Grant { id: "g_config".into(), label: "bob".into(), ..grant };
     entries.push(TableEntry { token: token.hash(), valid_until: None, grant: other });

@@ -10,6 +10,7 @@
 )]
 
 mod directory;
+mod exports;
 mod grants;
 mod index;
 mod log_appends;

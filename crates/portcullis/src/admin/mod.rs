@@ -13,6 +13,7 @@ mod servers;
 mod tools;
 
 use jiff::Timestamp;
+use portcullis_catalogue::recommend::Profile;
 use portcullis_gateway::{Gateway, OutputLine, ServerSpec};
 use portcullis_json::{Object, Value};
 use portcullis_state::log::{DecisionLog, Entry, Event, PolicyName};
@@ -79,6 +80,12 @@ pub(crate) fn changes(command: &str) -> bool {
     ![" list", " show", " logs"].iter().any(|look| command.ends_with(look))
 }
 
+/// Whether a command may run while wraps use the directory: it looks, or it is about the tools they found.
+/// What is administered of a gateway is not for a directory of wraps.
+fn fits_beside_wraps(command: &str) -> bool {
+    !changes(command) || matches!(command, "server changes" | "server accept")
+}
+
 /// What the programs of a server wrote to standard error; none if the command is another.
 pub(crate) fn server_logs(
     gateway: &Gateway,
@@ -110,10 +117,18 @@ pub(crate) fn is_about_grants(command: &str) -> bool {
 /// Looks at a server. Apart from `run`, so that nobody holds the store while a server takes its time.
 pub(crate) fn check_server(
     name: &str,
+    profile: Option<Profile>,
     spec: impl FnOnce(&str) -> Result<Option<ServerSpec>, String>,
 ) -> Result<Value, String> {
     let spec = spec(name)?.ok_or_else(|| format!("there is no server `{name}`"))?;
-    check::look(spec)
+    check::look(spec, profile)
+}
+
+/// The profile whose policy is wanted for a server that is looked at.
+pub(crate) fn profile(arguments: &Object) -> Result<Option<Profile>, String> {
+    let named = arguments.get("profile").and_then(Value::as_str);
+    let unknown = |name: &str| format!("no profile is called `{name}`");
+    named.map(|name| Profile::from_name(name).ok_or_else(|| unknown(name))).transpose()
 }
 
 /// The name of the server that a command is about, if it only wants to look at it.

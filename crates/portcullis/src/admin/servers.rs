@@ -31,7 +31,7 @@ pub(super) fn add(
     let transport = transport(arguments)?;
     // What a program gets in its environment is what headers are to an address.
     let values = match &transport {
-        Transport::Url(_) => arguments.pairs("headers"),
+        Transport::Url(_) | Transport::Sse(_) => arguments.pairs("headers"),
         Transport::Command(_) => arguments.pairs("env"),
     };
     let values =
@@ -56,7 +56,12 @@ pub(super) fn add(
 fn transport(arguments: &Arguments<'_>) -> Result<Transport, String> {
     let words = arguments.texts("command");
     if words.is_empty() {
-        return Ok(Transport::Url(arguments.text("url")?.to_owned()));
+        let url = arguments.text("url")?.to_owned();
+        return match arguments.optional_text("transport") {
+            None | Some("http") => Ok(Transport::Url(url)),
+            Some("sse") => Ok(Transport::Sse(url)),
+            Some(other) => Err(format!("the transport `{other}` is not known; use `http` or `sse`")),
+        };
     }
     Ok(Transport::Command(StoredCommand {
         words,
@@ -149,6 +154,7 @@ fn described(server: &Server) -> Value {
     let named = Object::new().with("name", server.name.as_str());
     let (address, values) = match &server.transport {
         Transport::Url(url) => (named.with("url", url.as_str()), "headers"),
+        Transport::Sse(url) => (named.with("url", url.as_str()).with("transport", "sse"), "headers"),
         Transport::Command(command) => {
             let described = named.with("command", words(&command.words));
             let cwd = command.cwd.as_ref().map(|cwd| cwd.display().to_string());
@@ -163,6 +169,7 @@ fn described(server: &Server) -> Value {
             HeaderSource::Environment(name) => format!("env:{name}"),
             HeaderSource::File(path) => format!("file:{}", path.display()),
             HeaderSource::Sealed(_) => "(sealed)".to_owned(),
+            HeaderSource::Plain(value) => format!("plain:{value}"),
         };
         headers.insert(&header.name, source.into());
     }
@@ -180,6 +187,7 @@ fn described_from_file(server: &DeclaredServer) -> Value {
     let named = Object::new().with("name", server.name.as_str());
     let (address, key) = match &server.transport {
         TransportSpec::Command(command) => (named.with("command", words(&command.command)), "env"),
+        TransportSpec::Sse { url } => (named.with("url", url.as_str()).with("transport", "sse"), "headers"),
         other => (named.with("url", other.url().unwrap_or_default()), "headers"),
     };
     let of_env = match &server.transport {

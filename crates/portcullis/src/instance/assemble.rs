@@ -10,7 +10,7 @@ use portcullis_policy::{Class, Policy};
 use portcullis_state::Secret;
 use portcullis_state::grants::{Grant, GrantTable, TableEntry};
 use portcullis_state::log::{Action, DecisionLog, Event};
-use portcullis_state::store::{PolicyVersion, Server, Store, StoredCommand, Transport};
+use portcullis_state::store::{Header, HeaderSource, PolicyVersion, Server, Store, StoredCommand, Transport};
 
 use super::{Before, Changing};
 use crate::admin;
@@ -42,6 +42,7 @@ impl Changing {
 
     fn take_in(&mut self, before: Before<'_>, log: &DecisionLog, now: Timestamp) -> Result<Snapshot, String> {
         self.check_servers()?;
+        self.check_grants()?;
         self.store.begin().map_err(text)?;
         let activated = self.activate_declared(now)?;
         let snapshot = self.snapshot(before)?;
@@ -64,6 +65,19 @@ impl Changing {
             }
         }
         Ok(())
+    }
+
+    /// A label that is in both would leave open which grant a command means.
+    fn check_grants(&self) -> Result<(), String> {
+        let is_declared = |label: &str| self.config.grants.iter().any(|declared| declared.label == label);
+        let stored = self.store.grants().map_err(text)?;
+        match stored.iter().find(|grant| grant.revoked.is_none() && is_declared(&grant.label)) {
+            Some(grant) => Err(format!(
+                "grant `{0}` is in the file and in the store; run `portcullis grant revoke {0}` or take another label",
+                grant.label
+            )),
+            None => Ok(()),
+        }
     }
 
     /// Policies of the file get versions in the store, like any other; those that are new in force.
@@ -159,7 +173,10 @@ pub(crate) fn stored_spec(store: &Store, server: &Server) -> Result<Option<Serve
     let values = store.resolve_headers(server).map_err(text)?;
     let (transport, headers) = match &server.transport {
         Transport::Url(url) => (TransportSpec::http(url.clone()), values),
-        Transport::Command(command) => (TransportSpec::Command(command_spec(command, values)), Vec::new()),
+        Transport::Sse(url) => (TransportSpec::Sse { url: url.clone() }, values),
+        Transport::Command(command) => {
+            (TransportSpec::Command(command_spec(command, &server.headers, values)), Vec::new())
+        }
     };
     Ok(Some(ServerSpec {
         name: server.name.clone(),
@@ -173,8 +190,11 @@ pub(crate) fn stored_spec(store: &Store, server: &Server) -> Result<Option<Serve
 }
 
 /// A stored program; what it gets in its environment is kept as headers are, and is as secret.
-fn command_spec(command: &StoredCommand, env: Vec<(String, Secret)>) -> CommandSpec {
-    let env = env.into_iter().map(|(name, value)| EnvSpec { name, value, is_secret: true });
+fn command_spec(command: &StoredCommand, kept: &[Header], env: Vec<(String, Secret)>) -> CommandSpec {
+    let is_open = |name: &str| {
+        kept.iter().any(|kept| kept.name == name && matches!(kept.source, HeaderSource::Plain(_)))
+    };
+    let env = env.into_iter().map(|(name, value)| EnvSpec { is_secret: !is_open(&name), name, value });
     CommandSpec {
         command: command.words.clone(),
         env: env.collect(),

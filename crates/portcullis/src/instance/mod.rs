@@ -11,7 +11,7 @@ mod signals;
 mod socket;
 mod tls;
 
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
 use portcullis_gateway::{Gateway, Ledger, Snapshot};
 use portcullis_json::{Object, Value};
@@ -49,6 +49,8 @@ pub(crate) struct Instance {
     changing: Mutex<Changing>,
     /// Taken by `run`: from the moment that anybody is told of the gateway, commands find it.
     commands: Mutex<Option<UnixListener>>,
+    /// Where clients find it, once it listens.
+    url: OnceLock<String>,
     _indexer: Indexer,
 }
 
@@ -63,7 +65,12 @@ impl Instance {
     /// Runs one command of an administrator and puts its effect in force.
     pub(crate) fn administer(&self, command: &str, arguments: &Object) -> Result<Value, String> {
         if let Some(name) = admin::server_to_check(command, arguments) {
-            return admin::check_server(name, |name| self.lock().spec(name));
+            return admin::check_server(name, admin::profile(arguments)?, |name| self.lock().spec(name));
+        }
+        if command == "gateway show" {
+            return Ok(Object::new()
+                .with("url", self.url.get().map_or(Value::Null, |url| url.as_str().into()))
+                .into());
         }
         if let Some(answer) = admin::server_logs(&self.gateway, command, arguments) {
             return answer;
@@ -92,6 +99,11 @@ impl Instance {
         }
         let refreshed = self.refresh(&mut changing);
         answer.and_then(|answer| refreshed.map(|()| answer))
+    }
+
+    /// Whether this is the token of a grant that may be used.
+    pub(crate) fn takes(&self, token: &str) -> bool {
+        self.gateway.snapshot().grants().find(token, self.clock.now()).is_some()
     }
 
     /// The data plane, for whoever watches it.
@@ -202,6 +214,24 @@ mod tests {
         );
         assert!(!works(&two), "a log that cannot be written is in the way");
     }
+
+    #[test]
+    fn a_label_is_in_the_file_or_in_the_store() {
+        let runtime = crate::serve::runtime().unwrap();
+        let _inside = runtime.enter();
+        let place = tempfile::tempdir().unwrap();
+        let (instance, _) = instance(place.path(), &FaultyDisk::default());
+        let file = place.path().join("portcullis.toml");
+        let grant = "\n[[grants]]\nlabel = \"one\"\nserver = \"d\"\npolicy = \"from-file\"\n";
+        let token = format!("token_sha256 = \"{}\"\n", "ab".repeat(32));
+        std::fs::write(&file, format!("{FILE}{grant}{token}")).unwrap();
+        std::fs::write(place.path().join("p.json"), POLICY).unwrap();
+        let refused = instance.reconfigure(Config::load(&file).unwrap()).unwrap_err();
+        assert!(refused.contains("grant `one` is in the file and in the store"), "{refused}");
+        instance.administer("grant revoke", &Object::new().with("grant", "one")).unwrap();
+        instance.reconfigure(Config::load(&file).unwrap()).unwrap();
+    }
+
     const FILE: &str = r#"
 [[servers]]
 name = "d"

@@ -1,7 +1,6 @@
 //! Opening: the lock first, then the log, the counters, the store; nothing is left half-started.
 
-use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use jiff::Timestamp;
 use portcullis_gateway::{Clock, Gateway, Ledger, State};
@@ -59,6 +58,7 @@ impl Instance {
             _indexer: Indexer::start(&directory.index(), &directory.log()).map_err(text)?,
             changing: Mutex::new(changing),
             commands: Mutex::new(Some(socket::listen(&directory)?)),
+            url: OnceLock::new(),
             directory,
             log,
             ledger,
@@ -88,12 +88,10 @@ fn reading(clock: &Arc<SteadyClock>) -> Clock {
 
 fn options(config: &Config, opening: Opening, clock: &Arc<SteadyClock>) -> LogOptions {
     let ages = clock.clone();
-    let day = Duration::from_secs(24 * 60 * 60);
-    let age_max = config.log_days_max.map(|days| day.saturating_mul(u32::try_from(days).unwrap_or(u32::MAX)));
     LogOptions {
         sync: config.sync,
         accept_damage: opening.accept_log_damage,
-        retention: Retention { age_max, ..Retention::default() },
+        retention: Retention::days(config.log_days_max),
         clock: reading(clock),
         age_clock: Arc::new(move || ages.unstepped()),
         ..LogOptions::default()

@@ -22,18 +22,14 @@ const FILE_BYTES_MAX: u64 = 16 << 20;
 /// Watches until the task is dropped.
 pub(super) async fn watch(file: PathBuf, mut hangup: Signal, instance: Arc<Instance>) {
     let mut watched = Watched::default();
-    let (mut known, mut seen) = (watched.look(&file).await, Prints::new());
+    let mut change = Change { known: watched.look(&file).await, seen: Prints::new() };
     loop {
         let asked = tokio::select! {
             () = tokio::time::sleep(LOOK_EVERY) => false,
             _ = hangup.recv() => true,
         };
         let found = watched.look(&file).await;
-        // Seen twice: who writes a file may be in the middle of it.
-        let settled = found == seen;
-        seen.clone_from(&found);
-        if asked || (settled && found != known) {
-            known = found;
+        if change.is_due(found, asked) {
             let (file, instance) = (file.clone(), instance.clone());
             let _ = tokio::task::spawn_blocking(move || reload(&file, &instance)).await;
         }
@@ -45,6 +41,26 @@ pub(super) async fn watch(file: PathBuf, mut hangup: Signal, instance: Arc<Insta
 /// A time stamp would miss a change within its resolution. Only digests are kept: some of the files are
 /// secrets.
 type Prints = Vec<Option<u64>>;
+
+/// What is in force, and what was seen last.
+struct Change {
+    known: Prints,
+    seen: Prints,
+}
+
+impl Change {
+    /// Whether what was found is to be taken in: on demand, or when it is new and was seen twice, since who
+    /// writes a file may be in the middle of it.
+    fn is_due(&mut self, found: Prints, asked: bool) -> bool {
+        let settled = found == self.seen;
+        self.seen.clone_from(&found);
+        let due = asked || (settled && found != self.known);
+        if due {
+            self.known = found;
+        }
+        due
+    }
+}
 
 /// Keyed anew for each watch: nobody can write a change that looks like none.
 #[derive(Clone, Default)]
@@ -108,6 +124,20 @@ fn refuse(file: &Path, instance: &Instance, message: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_change_is_taken_in_once_and_only_when_it_has_settled() {
+        let prints = |print: u64| vec![Some(print)];
+        let mut change = Change { known: prints(1), seen: Prints::new() };
+        assert!(!change.is_due(prints(1), false) && !change.is_due(prints(1), false), "untouched");
+        assert!(!change.is_due(prints(2), false), "somebody may still be writing");
+        assert!(!change.is_due(prints(3), false), "and was");
+        assert!(change.is_due(prints(3), false));
+        assert!(!change.is_due(prints(3), false), "taken in already");
+        assert!(change.is_due(prints(3), true), "on demand");
+        assert!(!change.is_due(prints(4), false) && !change.is_due(prints(3), false), "back as it was");
+        assert!(!change.is_due(prints(3), false));
+    }
 
     #[test]
     fn a_change_of_any_named_file_shows_and_a_pipe_is_not_waited_for() {

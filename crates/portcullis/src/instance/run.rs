@@ -39,6 +39,9 @@ pub(crate) async fn run(
     file: Option<(PathBuf, Signal)>,
     stop: impl Future<Output = ()>,
 ) -> Result<(), String> {
+    if let Ok(address) = listener.local_addr() {
+        let _ = instance.url.set(local_url(address, tls.is_some()));
+    }
     let mut side = tokio::task::JoinSet::new();
     let commands = instance.commands.lock().unwrap_or_else(PoisonError::into_inner).take();
     if let Some(commands) = commands {
@@ -58,6 +61,17 @@ pub(crate) async fn run(
     let closed = tokio::task::spawn_blocking(move || close(instance)).await;
     closed.map_err(|error| format!("stopping failed: {error}"))?;
     served.map_err(|error| format!("the listener failed: {error}"))
+}
+
+/// How a client on this machine reaches the gateway.
+fn local_url(mut address: SocketAddr, has_tls: bool) -> String {
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => std::net::Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => std::net::Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    format!("{}://{address}", if has_tls { "https" } else { "http" })
 }
 
 /// After each checkpoint of the log the counters are kept, so that a start need not read the whole log.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use portcullis_json::{Limits, Object, Value, compact, parse};
 use portcullis_state::DataDirectory;
-use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWriteExt as _, BufReader};
+use tokio::io::{AsyncBufReadExt as _, AsyncReadExt as _, AsyncWrite, AsyncWriteExt as _, BufReader};
 use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
@@ -18,6 +18,8 @@ use crate::admin::REQUEST_BYTES_MAX;
 const COMMANDS_MAX: usize = 16;
 /// How long a command may take to say what it wants.
 const REQUEST_WAIT: Duration = Duration::from_secs(10);
+/// How long a command may take to read its answer.
+const ANSWER_WAIT: Duration = Duration::from_secs(10);
 /// After an accept that failed.
 const ACCEPT_PAUSE: Duration = Duration::from_millis(100);
 
@@ -57,7 +59,7 @@ pub(super) async fn answer(listener: UnixListener, instance: Arc<Instance>) {
 }
 
 async fn one(stream: UnixStream, instance: Arc<Instance>) -> std::io::Result<()> {
-    let (read, mut write) = stream.into_split();
+    let (read, write) = stream.into_split();
     let mut line = Vec::new();
     let mut reader = BufReader::new(read.take(REQUEST_BYTES_MAX as u64));
     tokio::time::timeout(REQUEST_WAIT, reader.read_until(b'\n', &mut line)).await??;
@@ -67,7 +69,12 @@ async fn one(stream: UnixStream, instance: Arc<Instance>) -> std::io::Result<()>
         Ok(Err(message)) => Object::new().with("error", message),
         Err(_) => Object::new().with("error", "the command failed inside the gateway; see its log"),
     };
-    write.write_all((compact(&answer.into()) + "\n").as_bytes()).await
+    give(write, &(compact(&answer.into()) + "\n"), ANSWER_WAIT).await
+}
+
+/// Whoever asked and does not listen is not waited for.
+async fn give(mut write: impl AsyncWrite + Unpin, answer: &str, wait_max: Duration) -> std::io::Result<()> {
+    tokio::time::timeout(wait_max, write.write_all(answer.as_bytes())).await?
 }
 
 fn carry_out(instance: &Instance, line: &[u8]) -> Result<Value, String> {
@@ -77,4 +84,17 @@ fn carry_out(instance: &Instance, line: &[u8]) -> Result<Value, String> {
     let nothing = Object::new();
     let arguments = request.get("arguments").and_then(Value::as_object).unwrap_or(&nothing);
     instance.administer(command, arguments)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn who_does_not_read_the_answer_is_not_waited_for() {
+        let (ours, _theirs) = UnixStream::pair().unwrap();
+        let answer = "x".repeat(64 << 20);
+        let given = give(ours, &answer, Duration::from_millis(50)).await;
+        assert_eq!(given.unwrap_err().kind(), std::io::ErrorKind::TimedOut);
+    }
 }

@@ -8,7 +8,8 @@ use portcullis_mcp::{Era, Id, code, write};
 
 use super::http::Endpoint;
 use super::lines::Lines;
-use super::{Fault, Seen, Target};
+use super::sse::OlderEndpoint;
+use super::{Fault, Seen, Spoken, Target};
 
 /// How long the answer may take that tells the era, at most; programs are slow to start.
 const PROBE_WAIT: Duration = Duration::from_secs(20);
@@ -25,6 +26,7 @@ const MODERN: &str = "2026-07-28";
 enum Channel {
     Lines(Lines),
     Http(Box<Endpoint>),
+    Sse(Box<OlderEndpoint>),
 }
 
 /// A client of one server.
@@ -48,9 +50,12 @@ impl<'a> Conversation<'a> {
                 progress(&format!("starting {shown}"));
                 Channel::Lines(Lines::start(&command, shown)?)
             }
-            Target::Url { url, headers, reach } => {
+            Target::Url { url, spoken, headers, reach } => {
                 progress(&format!("reaching {shown}"));
-                Channel::Http(Box::new(Endpoint::new(&url, &headers, reach, shown)?))
+                match spoken {
+                    Spoken::Http => Channel::Http(Box::new(Endpoint::new(&url, &headers, reach, shown)?)),
+                    Spoken::Sse => Channel::Sse(Box::new(OlderEndpoint::new(&url, &headers, reach, shown)?)),
+                }
             }
         };
         let revision = MODERN.to_owned();
@@ -63,7 +68,7 @@ impl<'a> Conversation<'a> {
         let tools = self.tools().await.map_err(Fault::into_text)?;
         let noise = match &self.channel {
             Channel::Lines(lines) => lines.noise(),
-            Channel::Http(_) => 0,
+            Channel::Http(_) | Channel::Sse(_) => 0,
         };
         let (name, version) = self.about.clone();
         Ok(Seen { name, version, revision: self.revision.clone(), tools, noise })
@@ -78,11 +83,16 @@ impl<'a> Conversation<'a> {
                 // The server forgets us sooner or later in any case.
                 let _ = goodbye.await;
             }
+            // The end of the stream is the end of the session.
+            Channel::Sse(_) => {}
         }
     }
 
     /// A result, or an error that only the modern era has, is modern; anything else, and silence, is legacy.
     async fn find_era(&mut self, patience: Duration) -> Result<(), Fault> {
+        if matches!(self.channel, Channel::Sse(_)) {
+            return self.open_session(None).await;
+        }
         let probe = tokio::time::timeout(patience, self.ask("server/discover", Object::new(), None)).await;
         let probe_id = self.last_id;
         match probe {
@@ -189,6 +199,7 @@ impl<'a> Conversation<'a> {
                 let answer = endpoint.ask(text, id, method, &self.revision, modern).await?;
                 Ok((id, answer))
             }
+            Channel::Sse(endpoint) => Ok((id, endpoint.ask(text, id).await?)),
         }
     }
 
@@ -197,6 +208,7 @@ impl<'a> Conversation<'a> {
         match &mut self.channel {
             Channel::Lines(lines) => lines.send(&text).await,
             Channel::Http(endpoint) => endpoint.notify(text, &self.revision).await,
+            Channel::Sse(endpoint) => endpoint.say(text).await,
         }
     }
 

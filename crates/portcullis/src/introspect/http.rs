@@ -71,13 +71,7 @@ impl Endpoint {
         let mut sent = HeaderMap::new();
         sent.insert(CONTENT_TYPE, HeaderValue::from_static("application/json"));
         sent.insert(ACCEPT, HeaderValue::from_static("application/json, text/event-stream"));
-        for (name, value) in headers {
-            let wrong = || format!("the header `{name}` cannot be sent: its name or value is not allowed");
-            let header: HeaderName = name.parse().map_err(|_| wrong())?;
-            let mut value = HeaderValue::from_str(value.expose()).map_err(|_| wrong())?;
-            value.set_sensitive(true);
-            sent.insert(header, value);
-        }
+        sent.extend(header_map(headers)?);
         let (client, url) = (client(reach)?, address(url)?);
         Ok(Endpoint { client, url, headers: sent, session: None, shown: shown.to_owned() })
     }
@@ -111,6 +105,11 @@ impl Endpoint {
         };
         // What the server wrote is not repeated: it may repeat what we sent.
         answer.map_err(|fault| match fault {
+            // Servers of the older transport take no message where their stream is.
+            Fault::Odd(_) if status.is_client_error() => Fault::Odd(format!(
+                "{} answers with {status}, which is not MCP; if it speaks HTTP with SSE, say `--transport sse`",
+                self.shown
+            )),
             Fault::Odd(_) => Fault::Odd(format!("{} answers with {status}, which is not MCP", self.shown)),
             other => other,
         })
@@ -148,17 +147,7 @@ impl Endpoint {
             headers.insert(SESSION, session.clone());
         }
         let response = self.client.request(request).await.map_err(|error| self.unreachable(&error))?;
-        let status = response.status();
-        let shown = &self.shown;
-        match status {
-            StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Fault::Final(format!(
-                "{shown} refuses the credential ({status}); set it with `--header` or in the file"
-            ))),
-            _ if status.is_redirection() => Err(Fault::Final(format!(
-                "{shown} sends us elsewhere ({status}); give the address where it really is"
-            ))),
-            _ => Ok(response),
-        }
+        check_status(response, &self.shown)
     }
 
     async fn whole_answer(&self, body: Incoming) -> Result<Value, Fault> {
@@ -197,13 +186,40 @@ impl Endpoint {
     }
 }
 
+/// What is sent along; no value of it is ever printed.
+pub(super) fn header_map(headers: &[(String, Secret)]) -> Result<HeaderMap, String> {
+    let mut sent = HeaderMap::new();
+    for (name, value) in headers {
+        let wrong = || format!("the header `{name}` cannot be sent: its name or value is not allowed");
+        let header: HeaderName = name.parse().map_err(|_| wrong())?;
+        let mut value = HeaderValue::from_str(value.expose()).map_err(|_| wrong())?;
+        value.set_sensitive(true);
+        sent.insert(header, value);
+    }
+    Ok(sent)
+}
+
+/// An answer of somebody who takes our credential and is where we think.
+pub(super) fn check_status(response: Response<Incoming>, shown: &str) -> Result<Response<Incoming>, Fault> {
+    let status = response.status();
+    match status {
+        StatusCode::UNAUTHORIZED | StatusCode::FORBIDDEN => Err(Fault::Final(format!(
+            "{shown} refuses the credential ({status}); set it with `--header` or in the file"
+        ))),
+        _ if status.is_redirection() => Err(Fault::Final(format!(
+            "{shown} sends us elsewhere ({status}); give the address where it really is"
+        ))),
+        _ => Ok(response),
+    }
+}
+
 fn insert(headers: &mut HeaderMap, name: &'static str, value: &str) {
     if let Ok(value) = HeaderValue::from_str(value) {
         headers.insert(name, value);
     }
 }
 
-fn message(bytes: &[u8]) -> Option<Value> {
+pub(super) fn message(bytes: &[u8]) -> Option<Value> {
     let limits = Limits { bytes_max: MESSAGE_BYTES_MAX, depth_max: MESSAGE_DEPTH_MAX };
     parse(bytes, &limits).ok().filter(|value| value.as_object().is_some())
 }

@@ -1,4 +1,5 @@
-//! Asking a server, live, which tools it has: over the standard streams of a process or over streamable HTTP.
+//! Asking a server, live, which tools it has: over the standard streams of a process, over
+//! streamable HTTP, or over the older HTTP with server-sent events.
 //!
 //! Gives the definitions as the server published them and judges nothing. It finds out the era, asks for every
 //! page, and ends the session or the process whatever happens; everything is bounded. `scan`, `stack` and
@@ -8,10 +9,12 @@ mod conversation;
 mod http;
 mod lines;
 mod process;
+mod sse;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
+use clap::ValueEnum;
 use portcullis_gateway::Reach;
 use portcullis_json::Value;
 use portcullis_state::Secret;
@@ -32,15 +35,36 @@ const MESSAGES_MAX: usize = 10_000;
 pub(crate) enum Target {
     /// A program that speaks over its standard streams.
     Command(LocalCommand),
-    /// An address that speaks streamable HTTP.
+    /// An address.
     Url {
         /// `http` or `https`.
         url: String,
+        /// What is spoken there.
+        spoken: Spoken,
         /// What to send along.
         headers: Vec<(String, Secret)>,
         /// Where its name may lead.
         reach: Reach,
     },
+}
+
+/// What is spoken at an address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum Spoken {
+    /// Streamable HTTP.
+    Http,
+    /// HTTP with server-sent events, of 2024-11-05.
+    Sse,
+}
+
+impl Spoken {
+    /// Its word in configurations.
+    pub(crate) fn word(self) -> &'static str {
+        match self {
+            Spoken::Http => "http",
+            Spoken::Sse => "sse",
+        }
+    }
 }
 
 /// A program to start.

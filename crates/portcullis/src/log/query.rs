@@ -4,6 +4,7 @@ use std::io;
 
 use clap::Args;
 use jiff::Timestamp;
+use portcullis_catalogue::inert_json;
 use portcullis_json::{Object, Value, pretty};
 use portcullis_state::{DataDirectory, Filter, Index, IndexFault, Page};
 
@@ -66,7 +67,7 @@ impl Query {
         };
         let json = self.reached.json;
         match look(&directory, &self.filter()) {
-            Ok((page, broken)) if json => output.line(&pretty(&as_json(&page, broken)))?,
+            Ok((page, broken)) if json => output.line(&inert_json(&pretty(&as_json(&page, broken))))?,
             Ok((page, broken)) => {
                 page.records.iter().try_for_each(|record| output.line(&printed(record, false)))?;
                 output.note(&summary(&page))?;

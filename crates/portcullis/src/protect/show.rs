@@ -3,10 +3,12 @@
 use std::io;
 use std::path::{Path, PathBuf};
 
+use portcullis_catalogue::inert;
 use portcullis_clients::{Change, Entry, FileFault, Place, Scope, Undone, Way, masked_arguments, masked_url};
 use portcullis_json::{Object, Value};
 
 use super::Planned;
+use super::gateway::{Behind, Plan};
 use crate::output::Output;
 
 /// Every file, and what becomes of its servers.
@@ -27,18 +29,44 @@ pub(super) fn plan(output: &mut Output, planned: &[Planned]) -> io::Result<()> {
     Ok(())
 }
 
+/// The same for what goes behind a gateway.
+pub(super) fn behind(
+    output: &mut Output,
+    behind: &Behind,
+    planned: &[(Place, Result<Plan, FileFault>)],
+) -> io::Result<()> {
+    let previewed = planned.iter().map(|(place, plan)| {
+        let change = match plan {
+            Ok(plan) => Ok(behind.preview(plan.clone())),
+            Err(fault) => Err(fault.to_string()),
+        };
+        (place, change)
+    });
+    for (place, change) in previewed {
+        output.line(&format!("{} ({}, {})", place.path.display(), place.client, scope(place)))?;
+        match change {
+            Ok(change) => servers(output, &change)?,
+            Err(fault) => {
+                let line = format!("  {} {fault}", output.bad("left alone:"));
+                output.line(&line)?;
+            }
+        }
+    }
+    Ok(())
+}
+
 fn servers(output: &mut Output, change: &Change) -> io::Result<()> {
     for (entry, line) in &change.guarded {
-        let (name, off) = (&entry.name, if entry.disabled { " (disabled)" } else { "" });
-        output.line(&format!("  {}{off}", output.good(name)))?;
-        output.line(&format!("    now   {}", way(entry)))?;
-        output.line(&format!("    then  {}", masked_line(line)))?;
+        let (name, off) = (inert(&entry.name), if entry.disabled { " (disabled)" } else { "" });
+        output.line(&format!("  {}{off}", output.good(&name)))?;
+        output.line(&format!("    now   {}", inert(&way(entry))))?;
+        output.line(&format!("    then  {}", inert(&masked_line(line))))?;
     }
     for entry in &change.already {
-        output.line(&format!("  {}: behind portcullis already", entry.name))?;
+        output.line(&format!("  {}: behind portcullis already", inert(&entry.name)))?;
     }
     for (entry, reason) in &change.left {
-        output.line(&format!("  {}: left alone, {reason}", entry.name))?;
+        output.line(&format!("  {}: left alone, {}", inert(&entry.name), inert(reason)))?;
     }
     if change.guarded.is_empty() && change.already.is_empty() && change.left.is_empty() {
         output.line("  no servers")?;
@@ -60,8 +88,14 @@ pub(super) fn outcome(
         };
     }
     for (place, applied) in done {
-        if let Err(fault) = applied {
-            output.error(&format!("`{}` was left alone: {fault}", place.path.display()))?;
+        match applied {
+            Err(fault) => output.error(&format!("`{}` was left alone: {fault}", place.path.display()))?,
+            // Some are only known when it is tried.
+            Ok(change) => {
+                for (entry, reason) in &change.left {
+                    output.note(&format!("server `{}` was left alone: {reason}", entry.name))?;
+                }
+            }
         }
     }
     output.line("")?;

@@ -55,8 +55,9 @@ impl Gate {
             return Ok(Code::Good);
         }
         for risk in failing.iter().take(NAMED_MAX) {
-            let tool = inert_short(risk.tool.name(), 80);
-            output.note(&format!("{}: {} in `{tool}`", risk.level.name(), risk.rule))?;
+            let tool = inert_short(risk.tool_name(), 80);
+            let place = if tool.is_empty() { String::new() } else { format!(" in `{tool}`") };
+            output.note(&format!("{}: {}{place}", risk.level.name(), risk.rule))?;
         }
         let what = if self.baseline.is_some() { "new risks" } else { "risks" };
         output.error(&format!("{} {what} of level {} or above", failing.len(), level.name()))?;

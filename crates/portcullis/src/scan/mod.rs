@@ -1,8 +1,9 @@
 //! `portcullis scan`: list a server's tools, say what they can do, and which policy to use.
 //!
-//! `source.rs` gets the definitions, the catalogue judges them, `report.rs` writes the result in the wanted form,
-//! `gate.rs` decides how the command ends.
+//! `source.rs` gets the definitions, the catalogue judges them, `beside.rs` compares them with other servers,
+//! `report.rs` writes the result in the wanted form, `gate.rs` decides how the command ends.
 
+mod beside;
 mod gate;
 mod report;
 mod source;
@@ -28,15 +29,18 @@ use crate::reached::{fail, pair, seconds};
 /// Lists the tools of one server, gives each a class and a level with the reason, reports what is odd in the
 /// definitions, and recommends a policy. The server is a program that is started for this and ended again, an
 /// address, or a saved list; none of its tools is called.
-#[derive(Debug, Args)]
+#[derive(Args)]
 #[command(group(ArgGroup::new("server").required(true).args(["file", "url", "command"])))]
 pub(crate) struct Scan {
     /// A saved answer to `tools/list`, or an earlier `scan --json`; `-` is standard input.
     #[arg(value_name = "FILE")]
     file: Option<PathBuf>,
-    /// The address of a server that speaks streamable HTTP.
+    /// The address of a server.
     #[arg(long)]
     url: Option<String>,
+    /// What is spoken at the address: streamable HTTP, or the older HTTP with server-sent events.
+    #[arg(long, value_enum, default_value_t = introspect::Spoken::Http, requires = "url")]
+    transport: introspect::Spoken,
     /// What to send along: `NAME=env:VARIABLE`, `NAME=file:PATH`, or a value, which others on this
     /// machine may see on the command line.
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = pair, requires = "url")]
@@ -45,6 +49,10 @@ pub(crate) struct Scan {
     /// gets the environment of this command.
     #[arg(last = true, value_name = "CMD")]
     command: Vec<String>,
+    /// The saved list of another server that the same agent uses; may be repeated. Tools of the same name,
+    /// look-alikes and descriptions that speak of another server's tools are reported.
+    #[arg(long, value_name = "FILE")]
+    beside: Vec<PathBuf>,
     /// What to call the server; otherwise it is called what it calls itself.
     #[arg(long)]
     name: Option<String>,
@@ -73,6 +81,13 @@ pub(crate) struct Scan {
     timeout: u64,
 }
 
+/// INVARIANT: secrets do not print. Headers, arguments and addresses may hold some.
+impl std::fmt::Debug for Scan {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Scan").field("file", &self.file).field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
 impl Scan {
     pub(crate) fn run(&self, output: &mut Output) -> io::Result<Code> {
         let found = match self.listed(output) {
@@ -80,9 +95,13 @@ impl Scan {
             Err(message) => return fail(output, &message),
         };
         source::tell(&found, output)?;
+        let mut record = ServerRecord::of(found.facts, found.tools, found.provenance);
+        if let Err(message) = beside::compare(&mut record, &self.beside, &self.command) {
+            return fail(output, &message);
+        }
         let scanned = report::Scanned {
             at: Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ").to_string(),
-            record: ServerRecord::of(found.facts, found.tools, found.provenance),
+            record,
             provenance: found.provenance,
             published: found.published,
             revision: found.revision,
@@ -99,7 +118,10 @@ impl Scan {
         let wait = Duration::from_secs(self.timeout);
         let found = match (&self.file, &self.url) {
             (Some(file), _) => source::from_file(file, self.name.as_deref()),
-            (None, Some(url)) => source::from_url(url, &self.headers, self.name.as_deref(), wait, output),
+            (None, Some(url)) => {
+                let address = source::Address { url, spoken: self.transport, headers: &self.headers };
+                source::from_url(&address, self.name.as_deref(), wait, output)
+            }
             (None, None) => source::from_command(&self.command, self.name.as_deref(), wait, output),
         };
         // What was shown on the way must not stand in front of what comes now.

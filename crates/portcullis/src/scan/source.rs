@@ -13,7 +13,7 @@ use portcullis_json::Value;
 
 use crate::config::resolve_secret;
 use crate::files;
-use crate::introspect::{self, LocalCommand, Seen, Target};
+use crate::introspect::{self, LocalCommand, Seen, Spoken, Target};
 use crate::output::Output;
 
 /// A server's tools, before they are judged.
@@ -30,7 +30,7 @@ pub(super) struct Found {
 /// Says what was left out.
 pub(super) fn tell(found: &Found, output: &mut Output) -> io::Result<()> {
     for skipped in &found.skipped {
-        output.note(&format!("left out {}: {}", skipped.place, skipped.reason))?;
+        output.note(&inert_short(&format!("left out {}: {}", skipped.place, skipped.reason), 400))?;
     }
     if found.noise > 0 {
         output.note(&format!(
@@ -60,10 +60,16 @@ pub(super) fn from_file(path: &Path, name: Option<&str>) -> Result<Found, String
     })
 }
 
+/// Where a server is, and what is sent along.
+pub(super) struct Address<'a> {
+    pub(super) url: &'a str,
+    pub(super) spoken: Spoken,
+    pub(super) headers: &'a [(String, String)],
+}
+
 /// A server at an address.
 pub(super) fn from_url(
-    url: &str,
-    headers: &[(String, String)],
+    Address { url, spoken, headers }: &Address<'_>,
     name: Option<&str>,
     wait: Duration,
     output: &mut Output,
@@ -77,7 +83,8 @@ pub(super) fn from_url(
         .map(|(name, value)| Ok((name.clone(), resolve_secret(value, |path| path.into())?)))
         .collect();
     // Somebody at this machine wrote the address: it may be in any network.
-    let target = Target::Url { url: url.to_owned(), headers: resolved?, reach: Reach::Anywhere };
+    let target =
+        Target::Url { url: (*url).to_owned(), spoken: *spoken, headers: resolved?, reach: Reach::Anywhere };
     let shown = format!("server `{}`", inert_short(&host, 100));
     let seen = introspect::list(target, &shown, wait, &mut |text| output.progress(text))?;
     let posture = Posture { open_remote: headers.is_empty() && !is_loopback(&host), ..Posture::default() };

@@ -8,16 +8,20 @@ use portcullis_json::{Object, Value};
 
 use crate::admin::Missing;
 use crate::exit::Code;
+use crate::introspect::Spoken;
 use crate::output::Output;
 use crate::reached::{Reached, fail, pair};
 
-#[derive(Args, Debug)]
+#[derive(Args)]
 pub(crate) struct Add {
     /// What to call it; the gateway answers for it at `/mcp/NAME`.
     name: String,
     /// Where it is: `http` or `https`, or `builtin:playground`.
     #[arg(long, required_unless_present = "command", conflicts_with_all = ["command", "env", "cwd"])]
     url: Option<String>,
+    /// What is spoken at the address: streamable HTTP, or the older HTTP with server-sent events.
+    #[arg(long, value_enum, default_value_t = Spoken::Http, requires = "url")]
+    transport: Spoken,
     /// What to send along: `NAME=env:VARIABLE`, `NAME=file:PATH`, or a value, which is kept
     /// sealed; others on this machine may see it on the command line, so prefer the first two.
     #[arg(long = "header", value_name = "NAME=VALUE", value_parser = pair)]
@@ -25,8 +29,8 @@ pub(crate) struct Add {
     /// The class of a tool, over what the catalogue's rules say: `delete_note=Destructive`.
     #[arg(long = "class", value_name = "TOOL=CLASS", value_parser = pair)]
     classes: Vec<(String, String)>,
-    /// What a program gets in its environment: `NAME=env:VARIABLE`, `NAME=file:PATH`, or a value, which is
-    /// kept sealed. It gets nothing else.
+    /// What a program gets in its environment: `NAME=env:VARIABLE`, `NAME=file:PATH`, `NAME=plain:VALUE` for
+    /// what is no secret, or a value, which is kept sealed and taken out of answers. It gets nothing else.
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair)]
     env: Vec<(String, String)>,
     /// Also give the program `PATH`, `HOME` and the like as the gateway has them.
@@ -48,6 +52,13 @@ pub(crate) struct Add {
     command: Vec<String>,
 }
 
+/// INVARIANT: secrets do not print. Headers, variables, arguments and addresses may hold some.
+impl std::fmt::Debug for Add {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Add").field("name", &self.name).finish_non_exhaustive()
+    }
+}
+
 impl Add {
     pub(crate) fn run(self, output: &mut Output) -> io::Result<Code> {
         let (headers, env) = match (values(&self.headers), values(&self.env)) {
@@ -66,7 +77,11 @@ impl Add {
             .with("shared", self.shared_process)
             .with("classes", classes)
             .with("allow_private", self.allow_private);
-        let arguments = self.url.iter().fold(arguments, |all, url| all.with("url", url.as_str()));
+        let spoken = self.transport.word();
+        let arguments = self
+            .url
+            .iter()
+            .fold(arguments, |all, url| all.with("url", url.as_str()).with("transport", spoken));
         let cwd = self.cwd.as_ref().and_then(|path| std::path::absolute(path).ok());
         let cwd = cwd.map(|path| path.display().to_string());
         let arguments = cwd.iter().fold(arguments, |all, cwd| all.with("cwd", cwd.as_str()));

@@ -35,7 +35,8 @@ fn shown(answer: &Value) -> Vec<String> {
     let address = if is_program { "command" } else { "url" };
     let mut lines =
         vec![format!("name: {}", field(server, "name")), format!("{address}: {}", address_of(server))];
-    let program = ["cwd", "inherit_env", "process"].iter().filter(|key| server.get(key).is_some());
+    let program =
+        ["transport", "cwd", "inherit_env", "process"].iter().filter(|key| server.get(key).is_some());
     let fields = program.chain(&["kept_in", "created", "allow_private"]);
     lines.extend(fields.map(|key| format!("{key}: {}", field(server, key))));
     for key in [if is_program { "env" } else { "headers" }, "classes"] {

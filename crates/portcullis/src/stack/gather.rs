@@ -2,14 +2,16 @@
 
 use std::path::PathBuf;
 
+use portcullis_catalogue::ToolDefinition;
 use portcullis_catalogue::combine::{Capability, Combination, combinations};
+use portcullis_catalogue::findings::{AcrossFinding, Listed, across, squats};
 use portcullis_catalogue::index::{HITS_MAX, Index, Search};
 use portcullis_catalogue::record::{Provenance, ServerFacts, ServerRecord};
-use portcullis_clients::{Client, Entry, Found, Way, is_guarded};
+use portcullis_clients::{Client, Entry, Found, Transport, Way, is_guarded, is_secret_name};
 use portcullis_gateway::Reach;
 use portcullis_state::Secret;
 
-use crate::introspect::{self, LocalCommand, Target};
+use crate::introspect::{self, LocalCommand, Spoken, Target};
 use crate::output::Output;
 
 /// Everything that was found.
@@ -24,6 +26,8 @@ pub(super) struct Agent {
     pub(super) client: Client,
     pub(super) servers: Vec<Server>,
     pub(super) combinations: Vec<Combination>,
+    /// What was found between its servers.
+    pub(super) across: Vec<AcrossFinding>,
 }
 
 /// One server of a client.
@@ -32,14 +36,16 @@ pub(super) struct Server {
     pub(super) entry: Entry,
     pub(super) guarded: bool,
     pub(super) tools: Tools,
+    /// What there is to say of the package's name.
+    pub(super) look_alike: Option<String>,
     /// Variables and headers whose value is written in the file.
     pub(super) secrets: Vec<String>,
 }
 
 /// What is known of a server's tools.
 pub(super) enum Tools {
-    /// These, from there.
-    Known(Vec<Capability>, String),
+    /// These, as far as their definitions are known, from there.
+    Known(Vec<Capability>, Vec<ToolDefinition>, String),
     /// Nothing, and why.
     Unknown(String),
 }
@@ -47,6 +53,8 @@ pub(super) enum Tools {
 /// Looks at every file.
 pub(super) fn gather(found: Vec<Found>, live: bool, output: &mut Output) -> Result<Stack, String> {
     let index = Index::shipped().map_err(|fault| format!("the catalogue cannot be read: {fault}"))?;
+    let rows = index.servers().map_err(|fault| format!("the catalogue cannot be read: {fault}"))?;
+    let known: Vec<String> = rows.into_iter().filter_map(|row| row.package).collect();
     let mut stack = Stack { agents: Vec::new(), unread: Vec::new() };
     for found in found {
         let (client, path) = (found.place.client, found.place.path);
@@ -59,6 +67,7 @@ pub(super) fn gather(found: Vec<Found>, live: bool, output: &mut Output) -> Resu
                         file: path.clone(),
                         guarded: is_guarded(&entry),
                         secrets: secrets_of(&entry),
+                        look_alike: look_alike(&entry, &known),
                         tools,
                         entry,
                     };
@@ -69,6 +78,7 @@ pub(super) fn gather(found: Vec<Found>, live: bool, output: &mut Output) -> Resu
     }
     for agent in &mut stack.agents {
         agent.combinations = combinations(&agent.capabilities());
+        agent.across = agent.compare();
     }
     Ok(stack)
 }
@@ -77,7 +87,12 @@ impl Stack {
     fn add(&mut self, client: Client, server: Server) {
         match self.agents.iter_mut().find(|agent| agent.client == client) {
             Some(agent) => agent.servers.push(server),
-            None => self.agents.push(Agent { client, servers: vec![server], combinations: Vec::new() }),
+            None => self.agents.push(Agent {
+                client,
+                servers: vec![server],
+                combinations: Vec::new(),
+                across: Vec::new(),
+            }),
         }
     }
 }
@@ -88,12 +103,29 @@ impl Agent {
         let enabled = self.servers.iter().filter(|server| !server.entry.disabled);
         enabled.flat_map(|server| server.tools.known()).cloned().collect()
     }
+
+    /// Its servers, the graver findings first.
+    fn compare(&self) -> Vec<AcrossFinding> {
+        let enabled = self.servers.iter().filter(|server| !server.entry.disabled);
+        let listed =
+            enabled.map(|server| Listed { server: &server.entry.name, tools: server.tools.definitions() });
+        let mut found = across(&listed.collect::<Vec<_>>());
+        found.sort_by_key(|found| std::cmp::Reverse(found.level));
+        found
+    }
 }
 
 impl Tools {
     pub(super) fn known(&self) -> &[Capability] {
         match self {
-            Tools::Known(tools, _) => tools,
+            Tools::Known(tools, _, _) => tools,
+            Tools::Unknown(_) => &[],
+        }
+    }
+
+    fn definitions(&self) -> &[ToolDefinition] {
+        match self {
+            Tools::Known(_, definitions, _) => definitions,
             Tools::Unknown(_) => &[],
         }
     }
@@ -102,7 +134,7 @@ impl Tools {
 fn tools_of(entry: &Entry, live: bool, index: &Index, output: &mut Output) -> Tools {
     if live {
         return match listed(entry, output) {
-            Ok(tools) => Tools::Known(tools, "asked just now".to_owned()),
+            Ok((tools, definitions)) => Tools::Known(tools, definitions, "asked just now".to_owned()),
             Err(reason) => Tools::Unknown(reason),
         };
     }
@@ -128,8 +160,17 @@ fn from_index(
         class: tool.class,
         parameters: parameter_names(&tool.parameters),
     });
+    let tools: Vec<Capability> = tools.collect();
+    // The catalogue keeps no descriptions: names are what can be compared.
+    let definitions = tools.iter().map(|tool| ToolDefinition::named(&tool.tool)).collect();
     let version = row.version.map(|version| format!(" {version}")).unwrap_or_default();
-    Ok(Some(Tools::Known(tools.collect(), format!("catalogue: {}{version}", row.name))))
+    Ok(Some(Tools::Known(tools, definitions, format!("catalogue: {}{version}", row.name))))
+}
+
+/// What there is to say of the package that an entry starts.
+fn look_alike(entry: &Entry, known: &[String]) -> Option<String> {
+    let package = Entry::package_of(&entry.command_line()?)?;
+    squats(&package, known.iter().map(String::as_str)).map(|finding| finding.says)
 }
 
 /// `query:string! count:number`: the names.
@@ -137,7 +178,7 @@ fn parameter_names(text: &str) -> Vec<String> {
     text.split(' ').filter_map(|word| word.split(':').next()).map(str::to_owned).collect()
 }
 
-fn listed(entry: &Entry, output: &mut Output) -> Result<Vec<Capability>, String> {
+fn listed(entry: &Entry, output: &mut Output) -> Result<(Vec<Capability>, Vec<ToolDefinition>), String> {
     let shown = format!("server `{}`", entry.name);
     let seen = introspect::list(target(entry)?, &shown, introspect::WAIT, &mut |text| output.progress(text))?;
     let (tools, _) = portcullis_catalogue::index::import::definitions(&seen.tools);
@@ -148,7 +189,8 @@ fn listed(entry: &Entry, output: &mut Output) -> Result<Vec<Capability>, String>
         class: tool.class(),
         parameters: tool.definition.parameters().iter().map(|parameter| parameter.name.to_owned()).collect(),
     };
-    Ok(record.tools.iter().map(capability).collect())
+    let tools = record.tools.iter().map(capability).collect();
+    Ok((tools, record.tools.into_iter().map(|tool| tool.definition).collect()))
 }
 
 fn target(entry: &Entry) -> Result<Target, String> {
@@ -168,7 +210,11 @@ fn target(entry: &Entry) -> Result<Target, String> {
             let headers =
                 written.map(|(name, value)| (name.clone(), Secret::new(value.reveal().to_owned()))).collect();
             // Its owner wrote the address: it may be in any network.
-            Ok(Target::Url { url: remote.url.clone(), headers, reach: Reach::Anywhere })
+            let spoken = match remote.transport {
+                Transport::Http => Spoken::Http,
+                Transport::Sse => Spoken::Sse,
+            };
+            Ok(Target::Url { url: remote.url.clone(), spoken, headers, reach: Reach::Anywhere })
         }
         _ => Err("how to reach it is not known here".to_owned()),
     }
@@ -177,7 +223,7 @@ fn target(entry: &Entry) -> Result<Target, String> {
 /// The keys whose value stands in the file and is no reference to somewhere else.
 fn secrets_of(entry: &Entry) -> Vec<String> {
     let environment =
-        entry.environment.iter().filter(|(name, value)| looks_secret(name) && !value.is_reference());
+        entry.environment.iter().filter(|(name, value)| is_secret_name(name) && !value.is_reference());
     let environment = environment.map(|(name, _)| name.clone());
     let headers = match &entry.way {
         Way::Remote(remote) => remote.headers.as_slice(),
@@ -186,13 +232,4 @@ fn secrets_of(entry: &Entry) -> Vec<String> {
     let headers =
         headers.iter().filter(|(_, value)| value.written().is_some_and(|value| !value.is_reference()));
     environment.chain(headers.map(|(name, _)| format!("header {name}"))).collect()
-}
-
-/// Words in the names of variables that hold secrets.
-const SECRET_WORDS: [&str; 8] =
-    ["TOKEN", "KEY", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL", "AUTH", "PORTCULLIS_HEADER"];
-
-fn looks_secret(name: &str) -> bool {
-    let name = name.to_ascii_uppercase();
-    SECRET_WORDS.iter().any(|word| name.contains(word))
 }

@@ -10,6 +10,7 @@ use std::io;
 use std::path::PathBuf;
 
 use clap::Args;
+use portcullis_catalogue::inert_json;
 use portcullis_clients::{Client, Home};
 use portcullis_json::pretty;
 
@@ -51,7 +52,7 @@ impl Stack {
             Err(message) => return fail(output, &message),
         };
         if self.json {
-            output.line(&pretty(&show::json(&stack)))?;
+            output.line(&inert_json(&pretty(&show::json(&stack))))?;
         } else {
             show::text(output, &stack)?;
         }

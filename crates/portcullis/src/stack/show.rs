@@ -3,7 +3,8 @@
 use std::io;
 
 use portcullis_catalogue::combine::Combination;
-use portcullis_catalogue::{Class, inert_short};
+use portcullis_catalogue::findings::AcrossFinding;
+use portcullis_catalogue::{Class, Level, inert_short};
 use portcullis_json::{Object, Value};
 
 use super::gather::{Agent, Server, Stack, Tools};
@@ -12,6 +13,8 @@ use crate::protect::way;
 
 /// A name of a stranger's choosing is not longer than this.
 const NAME_CHARACTERS_MAX: usize = 80;
+/// Findings between servers that are named one by one.
+const ACROSS_NAMED_MAX: usize = 20;
 const CLASSES: [Class; 5] = [Class::Read, Class::Write, Class::Execute, Class::Destructive, Class::Financial];
 
 /// For people.
@@ -48,6 +51,9 @@ fn show_agent(output: &mut Output, agent: &Agent) -> io::Result<()> {
         output.line(&format!("  {name} ({guard}{off})"))?;
         output.line(&format!("    {}", inert_short(&way(&server.entry), 160)))?;
         output.line(&format!("    {}", tools(&server.tools)))?;
+        if let Some(says) = &server.look_alike {
+            output.line(&format!("    {} {says}", output.bad("look-alike:")))?;
+        }
         if !server.secrets.is_empty() {
             let list = server.secrets.join(", ");
             output.line(&format!("    written in `{}`: {list}", server.file.display()))?;
@@ -68,13 +74,30 @@ fn show_agent(output: &mut Output, agent: &Agent) -> io::Result<()> {
         }
         output.line(&format!("    what limits it: {}", combination.limit))?;
     }
+    show_across(output, &agent.across)?;
     output.line("")
+}
+
+/// Equal names are common and only counted; what is graver is named.
+fn show_across(output: &mut Output, found: &[AcrossFinding]) -> io::Result<()> {
+    let (grave, same): (Vec<_>, Vec<_>) = found.iter().partition(|found| found.level > Level::Low);
+    for finding in grave.iter().take(ACROSS_NAMED_MAX) {
+        output.line(&format!("  {} {}", output.bad(finding.kind.name()), finding.says))?;
+    }
+    if grave.len() > ACROSS_NAMED_MAX {
+        output.line(&format!("  and {} more; `--json` has them all", grave.len() - ACROSS_NAMED_MAX))?;
+    }
+    if let Some(first) = same.first() {
+        let more = if same.len() > 1 { format!(" and {} more", same.len() - 1) } else { String::new() };
+        output.line(&format!("  {}: {}{more}", first.kind.name(), first.says))?;
+    }
+    Ok(())
 }
 
 fn tools(tools: &Tools) -> String {
     match tools {
         Tools::Unknown(reason) => format!("tools unknown: {}", inert_short(reason, 200)),
-        Tools::Known(list, source) => {
+        Tools::Known(list, _, source) => {
             let counts =
                 CLASSES.iter().map(|class| (class, list.iter().filter(|tool| tool.class == *class).count()));
             let counts = counts
@@ -101,6 +124,7 @@ fn agent_json(agent: &Agent) -> Value {
         .with("client", agent.client.id())
         .with("servers", servers)
         .with("combinations", combinations)
+        .with("across", agent.across.iter().map(across_json).collect::<Vec<Value>>())
         .into()
 }
 
@@ -112,16 +136,30 @@ fn server_json(server: &Server) -> Value {
         .with("way", way(&server.entry))
         .with("disabled", server.entry.disabled)
         .with("guarded", server.guarded)
-        .with("secrets_in_file", secrets);
+        .with("secrets_in_file", secrets)
+        .with("look_alike", server.look_alike.as_deref().map_or(Value::Null, Value::from));
     match &server.tools {
         Tools::Unknown(reason) => object.with("unknown", reason.as_str()).into(),
-        Tools::Known(tools, source) => {
+        Tools::Known(tools, _, source) => {
             let tools = tools.iter().map(|tool| {
                 Object::new().with("name", tool.tool.as_str()).with("class", tool.class.name()).into()
             });
             object.with("source", source.as_str()).with("tools", tools.collect::<Vec<Value>>()).into()
         }
     }
+}
+
+fn across_json(found: &AcrossFinding) -> Value {
+    let side = |(server, tool): &(String, String)| {
+        Object::new().with("server", server.as_str()).with("tool", tool.as_str())
+    };
+    Object::new()
+        .with("kind", found.kind.name())
+        .with("level", found.level.name())
+        .with("one", side(&found.one))
+        .with("other", side(&found.other))
+        .with("says", found.says.as_str())
+        .into()
 }
 
 fn combination_json(combination: &Combination) -> Value {

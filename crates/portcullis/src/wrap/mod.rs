@@ -21,6 +21,7 @@ use portcullis_gateway::{Gateway, PipeClient, PipeEnd, serve_pipe};
 
 use crate::exit::Code;
 use crate::instance::Signals;
+use crate::introspect::Spoken;
 use crate::output::Output;
 use crate::reached::pair;
 use crate::telemetry::Telemetry;
@@ -35,6 +36,9 @@ pub(crate) struct Wrap {
     /// How strict the recommended policy of the server's tools is; `recommended` without `--policy`.
     #[arg(long, value_enum)]
     profile: Option<Profile>,
+    /// The server at `--url` is a gateway, which decides: everything is passed on, and recorded here too.
+    #[arg(long, requires = "url", conflicts_with_all = ["policy", "profile"])]
+    behind_gateway: bool,
     /// What the client is called in the log and in limits; the command's name if not given.
     #[arg(long, value_name = "NAME")]
     label: Option<String>,
@@ -42,6 +46,10 @@ pub(crate) struct Wrap {
     /// given.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
+    /// Remove records older than so many days, when a piece of the log is full or a day old; everything is
+    /// kept without it.
+    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..))]
+    log_days_max: Option<u64>,
     /// A variable for the server, beside those that `wrap` was started with; the value may be `env:NAME` or
     /// `file:PATH`.
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, conflicts_with = "url")]
@@ -75,14 +83,6 @@ impl std::fmt::Debug for Wrap {
             .field("profile", &self.profile)
             .finish_non_exhaustive()
     }
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
-enum Spoken {
-    /// Streamable HTTP.
-    Http,
-    /// HTTP with server-sent events, of 2024-11-05.
-    Sse,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
@@ -136,7 +136,7 @@ impl Wrap {
 async fn serve(plan: Plan) -> Result<PipeEnd, String> {
     let (stop, _hangup) = Signals::catch()?.split();
     let (input, output) = (pipes::input()?, pipes::output()?);
-    let state = SharedState::open(&plan.data_dir, &plan.label)?;
+    let state = SharedState::open(&plan.data_dir, &plan.label, plan.log_days_max)?;
     let gateway = Arc::new(Gateway::new(plan.settings(), state.for_gateway()?, plan.snapshot(None)?));
     let mut stop = pin!(stop);
     let is_ready = tokio::select! {
@@ -146,9 +146,13 @@ async fn serve(plan: Plan) -> Result<PipeEnd, String> {
     let ended = match is_ready {
         Ok(true) => {
             let client = PipeClient { grant: plan.grant_id(), server: plan.server_name() };
-            let keeping = state.keep_counters();
+            let beside = [state.keep_counters(), state.hear_of_accepted_tools(&gateway, plan.server_name())];
             let ended = serve_pipe(gateway.clone(), client, input, output, stop).await;
-            keeping.abort();
+            for task in beside {
+                task.abort();
+                // It holds the gateway, which holds the log.
+                let _ = task.await;
+            }
             Ok(ended)
         }
         Ok(false) => Ok(PipeEnd::Stopped),

@@ -11,8 +11,9 @@ use portcullis_json::{Value, digest};
 use portcullis_state::Secret;
 use portcullis_state::grants::{Grant, GrantTable, LABEL_CHARACTERS_MAX, TableEntry, Token};
 
-use super::{Profile, Spoken, Wrap, environment};
+use super::{Profile, Wrap, environment};
 use crate::config::resolve_secret;
+use crate::introspect::Spoken;
 
 /// Digits of a name that tell one command from another.
 const NAME_DIGITS: usize = 12;
@@ -23,6 +24,7 @@ const NAME_LABEL_CHARACTERS_MAX: usize = 64;
 pub(super) struct Plan {
     pub(super) label: String,
     pub(super) data_dir: PathBuf,
+    pub(super) log_days_max: Option<u64>,
     pub(super) policy: PolicySource,
     reached: Reached,
 }
@@ -31,6 +33,8 @@ pub(super) struct Plan {
 pub(super) enum PolicySource {
     File(PathBuf),
     Profile(Profile),
+    /// The gateway behind the address decides.
+    Gateway,
 }
 
 enum Reached {
@@ -49,6 +53,7 @@ impl Plan {
             None => reached.default_label(),
         };
         let policy = match (wrap.policy, wrap.profile) {
+            _ if wrap.behind_gateway => PolicySource::Gateway,
             (Some(file), _) => PolicySource::File(file),
             (None, profile) => PolicySource::Profile(profile.unwrap_or(Profile::Recommended)),
         };
@@ -56,7 +61,7 @@ impl Plan {
             Some(directory) => directory,
             None => default_data_dir()?,
         };
-        Ok(Plan { label, data_dir, policy, reached })
+        Ok(Plan { label, data_dir, log_days_max: wrap.log_days_max, policy, reached })
     }
 
     /// What the server is called in the log, in pins and in file names: the same for the same command under
@@ -196,6 +201,7 @@ mod tests {
         Plan {
             label: label.to_owned(),
             data_dir: PathBuf::new(),
+            log_days_max: None,
             policy: PolicySource::Profile(Profile::Recommended),
             reached: Reached::Command { command, env: Vec::new(), cwd: None },
         }

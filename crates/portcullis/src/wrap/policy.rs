@@ -18,6 +18,9 @@ use portcullis_policy::Policy;
 use super::Profile;
 use super::plan::{Plan, PolicySource};
 
+/// For what a gateway judges.
+const PASSED_ON: &str = r#"{"version":"1","default":"allow",
+    "server_requests":{"sampling":"allow","elicitation":"allow","roots":"allow"}}"#;
 /// In the data directory.
 const KEPT: &str = "wraps";
 
@@ -29,6 +32,9 @@ pub(super) async fn find(plan: &Plan, gateway: &Arc<Gateway>) -> Result<ActivePo
             compile(&name.unwrap_or_else(|| plan.server_name()), &crate::files::read(file)?, file)
         }
         PolicySource::Profile(profile) => of_profile(plan, *profile, gateway).await,
+        PolicySource::Gateway => {
+            compile("behind-gateway", PASSED_ON.as_bytes(), Path::new("(behind a gateway)"))
+        }
     }
 }
 

@@ -3,8 +3,8 @@
 use std::path::Path;
 use std::sync::Arc;
 
-use portcullis_gateway::{Ledger, State};
-use portcullis_state::log::{Action, DecisionLog, Entry, Event, LogOptions};
+use portcullis_gateway::{Gateway, Ledger, State};
+use portcullis_state::log::{Action, DecisionLog, Entry, Event, LogOptions, Retention};
 use portcullis_state::pins::Pins;
 use portcullis_state::{DataDirectory, StateFault, SteadyClock};
 use tokio::task::JoinHandle;
@@ -23,14 +23,13 @@ pub(super) struct SharedState {
 
 impl SharedState {
     /// Opens the directory, and makes it where there is none.
-    pub(super) fn open(path: &Path, label: &str) -> Result<SharedState, String> {
+    pub(super) fn open(path: &Path, label: &str, log_days_max: Option<u64>) -> Result<SharedState, String> {
         let directory = DataDirectory::open_or_create(path).map_err(text)?;
         let clock = SteadyClock::system();
         let lock =
             directory.lock_shared(&format!("{BY} {label}"), clock.now()).map_err(|fault| held(&fault))?;
         let key = directory.checkpoint_key().map_err(text)?;
-        let ticking = clock.clone();
-        let options = LogOptions { clock: Arc::new(move || ticking.now()), ..LogOptions::default() };
+        let options = options(&clock, log_days_max);
         let joining = DecisionLog::joining(&directory.log(), key, options).map_err(text)?;
         let (ledger, log) = Ledger::join(joining).map_err(text)?;
         let log = Arc::new(log.holding(lock));
@@ -62,6 +61,19 @@ impl SharedState {
         })
     }
 
+    /// When an administrator accepted a changed tool meanwhile, the server's tools are looked at again.
+    pub(super) fn hear_of_accepted_tools(&self, gateway: &Arc<Gateway>, server: String) -> JoinHandle<()> {
+        let (gateway, accepted) = (gateway.clone(), self.log.accepted_by_others());
+        tokio::spawn(async move {
+            let Some(mut accepted) = accepted else {
+                return;
+            };
+            while accepted.changed().await.is_ok() {
+                gateway.look_again(&server);
+            }
+        })
+    }
+
     fn note(&self, action: Action) {
         let event = Event { by: Some(BY), detail: Some(&self.label), ..Event::new(action) };
         if let Err(fault) = self.log.append(self.clock.now(), &Entry::Event(&event)) {
@@ -81,6 +93,16 @@ impl SharedState {
         if let Err(fault) = closed {
             tracing::error!(%fault, "the decision log could not be closed");
         }
+    }
+}
+
+fn options(clock: &Arc<SteadyClock>, log_days_max: Option<u64>) -> LogOptions {
+    let (ticking, ageing) = (clock.clone(), clock.clone());
+    LogOptions {
+        retention: Retention::days(log_days_max),
+        clock: Arc::new(move || ticking.now()),
+        age_clock: Arc::new(move || ageing.unstepped()),
+        ..LogOptions::default()
     }
 }
 

@@ -71,6 +71,39 @@ fn what_ships_is_there_without_a_directory_and_reading_makes_none() {
 }
 
 #[test]
+fn a_hostile_server_is_shown_inert_in_every_form() {
+    let place = Place::new();
+    let evil = r#"<img src=x onerror=alert(1)>\u001b]0;x\u0007\u202e\u200b `</code>` [a](javascript:b)"#;
+    let list = format!(
+        r##"{{"tools":[{{"name":"delete_\u202e<b>x","description":"{evil}","inputSchema":{{"properties":{{"\u001b[2Jp":{{"$ref":"#"}}}}}}}}]}}"##
+    );
+    place.file("evil\u{202e}<i>.json", &list);
+    assert_eq!(run(&place, &["import", "evil\u{202e}<i>.json"]).code, 0);
+    let acts = |text: &str| {
+        let hidden = |c: char| c.is_control() && c != '\n' || matches!(c, '\u{202e}' | '\u{200b}');
+        text.find(hidden)
+    };
+    for form in [&[][..], &["--json"], &["--markdown"], &["--html"]] {
+        for arguments in
+            [&["show", "evil\u{202e}<i>"][..], &["show", "evil\u{202e}<i>", "delete_\u{202e}<b>x"]]
+        {
+            let shown = good(&place, &[arguments, form].concat());
+            assert_eq!(acts(&shown), None, "{arguments:?} {form:?}: {}", shown.escape_unicode());
+            if form == ["--html"] {
+                assert!(
+                    !shown.contains("<img") && !shown.contains("<b>x") && !shown.contains("<i>"),
+                    "{shown}"
+                );
+            }
+        }
+    }
+    for arguments in [&["list"][..], &["search", "delete"], &["search", "delete", "--json"], &["export"]] {
+        let shown = good(&place, arguments);
+        assert_eq!(acts(&shown), None, "{arguments:?}: {}", shown.escape_unicode());
+    }
+}
+
+#[test]
 fn an_imported_list_is_found_by_words_class_level_and_server() {
     let place = doors();
     let find = |arguments: &[&str]| {

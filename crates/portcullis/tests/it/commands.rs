@@ -127,6 +127,35 @@ fn the_log_tells_what_was_administered_and_goes_out_in_three_forms() {
     assert!(good(&place, &["log", "verify"]).get("intact").and_then(Value::as_bool).unwrap());
 }
 
+/// Turns round what follows, and hides.
+const TRICKY: &str = "a\u{202e}b\u{200b}c";
+
+#[test]
+fn names_from_outside_do_nothing_to_a_terminal() {
+    let place = prepared();
+    let create = |label: &str| run(&place, &["grant", "create", label, "--server", "s", "--policy", "p"]);
+    let shown = [
+        create(TRICKY),
+        create(TRICKY),
+        run(&place, &["grant", "list"]),
+        run(&place, &["grant", "list", "--json"]),
+        run(&place, &["log", "tail"]),
+        run(&place, &["log", "tail", "--json"]),
+        run(&place, &["log", "query"]),
+        run(&place, &["log", "query", "--json"]),
+        run(&place, &["grant", "revoke", "x\u{1b}[2J\u{202e}"]),
+    ];
+    assert_ne!(shown[1].code, 0, "the label is taken");
+    for ran in &shown {
+        let all = format!("{}{}", ran.out, ran.error);
+        assert!(all.contains("202e"), "it is to be seen: {all}");
+        assert!(!all.contains(['\u{202e}', '\u{200b}', '\u{1b}']), "{all:?}");
+    }
+    let list = good(&place, &["grant", "list"]);
+    let grants = list.get("grants").and_then(Value::as_array).unwrap();
+    assert_eq!(text(&grants[0], &["label"]), TRICKY, "for programs it is the same text");
+}
+
 #[test]
 fn a_changed_log_is_noticed() {
     let place = prepared();

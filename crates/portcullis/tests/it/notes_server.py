@@ -25,6 +25,13 @@ if os.environ.get("MORE"):
 writing = threading.Lock()
 
 
+def tools():
+    if os.path.exists("description"):
+        with open("description", encoding="utf-8") as file:
+            TOOLS[0]["description"] = file.read()
+    return TOOLS
+
+
 def send(message):
     with writing:
         sys.stdout.write(json.dumps(message) + "\n")
@@ -46,7 +53,7 @@ def answer(request):
         result = {"protocolVersion": params["protocolVersion"], "capabilities": {"tools": {}},
                   "serverInfo": {"name": "notes", "version": "1"}}
     elif method == "tools/list":
-        result = {"tools": TOOLS}
+        result = {"tools": tools()}
     elif method == "tools/call":
         result = {"content": [{"type": "text", "text": call(params)}]}
     else:

@@ -60,10 +60,10 @@ fn field<'a>(span: &'a Span, key: &str) -> &'a str {
     }
 }
 
-#[test]
-fn a_collector_receives_the_span_of_a_call_in_the_clients_trace() {
-    let ((collector, received), place, port) = (collector(), Place::new(), free_port());
-    place.file("p.json", r#"{"version": "1", "default": "deny", "tools": {"list_notes": {}}}"#);
+/// A gateway that sends its spans there; its port.
+fn traced(place: &Place, collector: u16) -> (Running, u16) {
+    let port = free_port();
+    place.file("p.json", r#"{"version": "1", "default": "deny", "tools": {"read_note": {}}}"#);
     place.file(
         "portcullis.toml",
         format!(
@@ -74,15 +74,30 @@ fn a_collector_receives_the_span_of_a_call_in_the_clients_trace() {
         ),
     );
     let otlp = format!("http://127.0.0.1:{collector}");
-    let gateway = Running::serve_with(&place.path(""), port, &["--otlp", &otlp], &[("ALICE_TOKEN", TOKEN)]);
-    let body = r#"{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"list_notes","arguments":{},"_meta":{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{}}}}"#;
+    let arguments = ["--otlp", &otlp];
+    (Running::serve_with(&place.path(""), port, &arguments, &[("ALICE_TOKEN", TOKEN)]), port)
+}
+
+/// What a call of `tool` with the argument `title` is answered with.
+fn call(place: &Place, port: u16, tool: &str, title: &str) -> String {
+    let body = format!(
+        r#"{{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{{"name":"{tool}","arguments":{{"title":"{title}"}},"_meta":{{"io.modelcontextprotocol/protocolVersion":"2026-07-28","io.modelcontextprotocol/clientCapabilities":{{}}}}}}}}"#
+    );
     let line = format!(
         "curl -s http://127.0.0.1:{port}/mcp/play -H 'Authorization: Bearer {TOKEN}' \
          -H 'Content-Type: application/json' -H 'Accept: application/json, text/event-stream' \
-         -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' -H 'Mcp-Name: list_notes' \
+         -H 'MCP-Protocol-Version: 2026-07-28' -H 'Mcp-Method: tools/call' -H 'Mcp-Name: {tool}' \
          -H 'traceparent: 00-{TRACE}-{PARENT}-01' -d '{body}'"
     );
-    assert!(paste(&place.path(""), &line).contains("shopping"));
+    paste(&place.path(""), &line)
+}
+
+#[test]
+fn a_collector_receives_the_span_of_a_call_in_the_clients_trace() {
+    let ((collector, received), place) = (collector(), Place::new());
+    let (gateway, port) = traced(&place, collector);
+    assert!(call(&place, port, "read_note", "shopping").contains("result"));
+    assert!(call(&place, port, &"n".repeat(200), "x").contains("error"));
     assert_eq!(gateway.stop(), Some(0), "what is left is sent at the end");
     let received = received.lock().unwrap();
     let (head, _) = &received[0];
@@ -93,9 +108,26 @@ fn a_collector_receives_the_span_of_a_call_in_the_clients_trace() {
         .flat_map(|resource| &resource.scope_spans)
         .flat_map(|scope| &scope.spans)
         .collect();
-    let span = spans.iter().find(|span| span.name == "tools/call list_notes").unwrap();
+    let span = spans.iter().find(|span| span.name == "tools/call read_note").unwrap();
     assert_eq!((hex(&span.trace_id), hex(&span.parent_span_id)), (TRACE.to_owned(), PARENT.to_owned()));
     assert_eq!((field(span, "portcullis.server"), field(span, "portcullis.outcome")), ("play", "allowed"));
     assert!(span.end_time_unix_nano >= span.start_time_unix_nano);
-    assert!(!spans.iter().any(|span| format!("{span:?}").contains(TOKEN)));
+    let all = format!("{received:?}");
+    assert!(!all.contains(TOKEN), "a token leaves");
+    assert!(!all.contains("shopping"), "an argument leaves");
+    assert!(all.contains(&"n".repeat(160)) && !all.contains(&"n".repeat(161)), "what agents write is cut");
+}
+
+/// Nobody at the address, and somebody who takes everything and never answers.
+#[test]
+fn a_collector_that_does_not_answer_stops_nothing() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    for collector in [free_port(), silent.local_addr().unwrap().port()] {
+        let place = Place::new();
+        let (gateway, port) = traced(&place, collector);
+        for _ in 0..20 {
+            assert!(call(&place, port, "read_note", "shopping").contains("result"));
+        }
+        assert_eq!(gateway.stop(), Some(0));
+    }
 }

@@ -9,7 +9,7 @@ use crate::command::Place;
 use crate::running::Running;
 use crate::wrap::Client;
 
-const SECRET: &str = "hunter2-of-somebody";
+pub(crate) const SECRET: &str = "hunter2-of-somebody";
 
 fn furnished() -> Place {
     let place = Place::new();
@@ -85,11 +85,11 @@ fn guards_go_in_once_and_come_out_byte_for_byte() {
 }
 
 /// A configuration of each client, all of them with the same small server, one also with a remote one.
-fn of_all_clients(place: &Place, remote: &str, token: &str) {
+pub(crate) fn of_all_clients(place: &Place, remote: &str, token: &str) {
     let server = place.path("server.py").to_string_lossy().into_owned();
     let local =
         format!(r#"{{ "command": "python3", "args": ["{server}"], "env": {{ "API_KEY": "{SECRET}" }} }}"#);
-    let reached = format!(r#"{{ "url": "{remote}", "headers": {{ "Authorization": "Bearer {token}" }} }}"#);
+    let reached = format!(r#"{{ "url": "{remote}", "headers": {{ "Authorization": "bearer {token}" }} }}"#);
     let servers = format!(r#"{{ "mcpServers": {{ "notes": {local} }} }}"#);
     let files = [
         (".claude.json", servers.clone()),

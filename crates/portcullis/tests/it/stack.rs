@@ -44,6 +44,33 @@ fn a_fetcher_beside_files_is_named_with_the_tools_that_make_it() {
 }
 
 #[test]
+fn look_alikes_and_equal_names_between_servers_are_named() {
+    let place = Place::new();
+    fs::create_dir_all(place.path(".cursor")).unwrap();
+    let cursor = r#"{ "mcpServers": {
+        "files": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/srv"] },
+        "flles": { "command": "npx", "args": ["-y", "@modelcontextprotocol/server-filesystem", "/home"] },
+        "git": { "command": "uvx", "args": ["mcp-server-giit"] },
+        "off\u202e\u001b[2J": { "command": "uvx", "args": ["mcp-server-git\u001b[31m"], "disabled": true }
+    } }"#;
+    place.file(".cursor/mcp.json", cursor);
+    let ran = stack(&place, &[]);
+    assert_eq!(ran.code, 0, "{}", ran.error);
+    for expected in [
+        "look-alike: the package `mcp-server-giit` is easily mistaken for `mcp-server-git`, which the catalogue knows",
+        "name-collision: `",
+        "have the same name and ",
+    ] {
+        assert!(ran.out.contains(expected), "{expected}\n{}", ran.out);
+    }
+    let json = stack(&place, &["--json"]);
+    assert!(json.out.contains(r#""kind": "name-collision""#), "{}", json.out);
+    for out in [&ran.out, &json.out] {
+        assert!(!out.contains('\u{202e}') && !out.contains('\u{1b}'), "{out}");
+    }
+}
+
+#[test]
 fn a_broken_file_is_reported_not_skipped() {
     let place = furnished();
     fs::create_dir_all(place.path(".gemini")).unwrap();

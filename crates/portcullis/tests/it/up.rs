@@ -69,6 +69,29 @@ fn the_token_is_kept_for_its_owner_alone_and_printed_once() {
 }
 
 #[test]
+fn a_token_that_was_rotated_away_is_not_offered() {
+    let place = Place::new();
+    let gateway = Running::up(&place.path(""));
+    let rotated = place.run(&["grant", "rotate", "quick-start", "--json", "--data-dir", "data"]);
+    assert_eq!(gateway.stop(), Some(0));
+    let gateway = Running::up(&place.path(""));
+    assert!(gateway.printed.to_string().contains(r#""token_known":false"#), "{}", gateway.printed);
+    assert!(!place.path("data/quick-start.token").exists(), "a file that opens nothing");
+    let token = rotated.out.split('"').find(|word| word.starts_with("pcl_")).unwrap().to_owned();
+    place.file("data/quick-start.token", &token);
+    let answer = paste(&place.path(""), gateway.text("allowed"));
+    assert!(answer.contains("shopping"), "whoever rotated it has the right one: {answer}");
+    assert_eq!(gateway.stop(), Some(0));
+    let gateway = Running::up(&place.path(""));
+    assert!(gateway.printed.to_string().contains(r#""token_known":true"#), "{}", gateway.printed);
+    // An empty file is none.
+    assert_eq!(gateway.stop(), Some(0));
+    place.file("data/quick-start.token", "");
+    let gateway = Running::up(&place.path(""));
+    assert!(paste(&place.path(""), gateway.text("allowed")).contains("shopping"));
+}
+
+#[test]
 fn a_revoked_grant_stays_revoked() {
     let place = Place::new();
     let gateway = Running::up(&place.path(""));

@@ -262,6 +262,112 @@ fn the_log_can_be_read_while_wraps_run() {
 }
 
 #[test]
+fn the_log_can_be_followed_while_wraps_run() {
+    let place = place();
+    let mut first = Client::start(&place, &["--policy", "limited.json"]);
+    let follow = ["log", "tail", "--follow", "-n", "1000", "--json", "--data-dir", "data"];
+    let mut tail = Command::new(env!("CARGO_BIN_EXE_portcullis"))
+        .args(follow)
+        .current_dir(place.path("."))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut lines = BufReader::new(tail.stdout.take().unwrap()).lines();
+    let mut next_decision = || loop {
+        let record = parse(lines.next().unwrap().unwrap().as_bytes(), &Limits::document()).unwrap();
+        if text(&record, "kind") == "decision" && text(&record, "tool") == "read_note" {
+            return text(&record, "session").to_owned();
+        }
+    };
+    first.call("read_note").unwrap();
+    let mut sessions = std::collections::BTreeSet::from([next_decision()]);
+    // What comes now was not there when it began.
+    let mut second = Client::start(&place, &["--policy", "limited.json"]);
+    second.call("read_note").unwrap();
+    sessions.insert(next_decision());
+    assert_eq!(sessions.len(), 2, "the records of both wraps: {sessions:?}");
+    assert_eq!((first.close(), second.close()), (Some(0), Some(0)));
+    tail.kill().unwrap();
+    tail.wait().unwrap();
+}
+
+/// A client that starts `wrap` as its child, asks for something slow, says so, and waits.
+const DOOMED_CLIENT: &str = r#"
+import json, subprocess, sys, time
+wrap = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+def send(message):
+    wrap.stdin.write(json.dumps(message) + "\n")
+    wrap.stdin.flush()
+def ask(id, method, params):
+    send({"jsonrpc": "2.0", "id": id, "method": method, "params": params})
+    return json.loads(wrap.stdout.readline())
+hello = {"protocolVersion": "2025-11-25", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+ask(1, "initialize", hello)
+send({"jsonrpc": "2.0", "method": "notifications/initialized"})
+told = ask(2, "tools/call", {"name": "get_environment", "arguments": {}})
+server = json.loads(told["result"]["content"][0]["text"])["pid"]
+slow = {"name": "get_slow_note", "arguments": {}}
+send({"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": slow})
+print(wrap.pid, server, flush=True)
+time.sleep(600)
+"#;
+
+#[test]
+fn a_client_that_is_killed_leaves_neither_wrap_nor_server_nor_an_open_record() {
+    let place = place();
+    place.file("client.py", DOOMED_CLIENT);
+    let wrap = ["wrap", "--data-dir", "data", "--label", "notes", "--policy", "limited.json", "--"];
+    let mut client = Command::new("python3")
+        .args(["client.py", env!("CARGO_BIN_EXE_portcullis")])
+        .args(wrap)
+        .args(["python3", "server.py"])
+        .current_dir(place.path("."))
+        .stdout(Stdio::piped())
+        .spawn()
+        .unwrap();
+    let mut line = String::new();
+    BufReader::new(client.stdout.take().unwrap()).read_line(&mut line).unwrap();
+    let pids: Vec<u32> = line.split_whitespace().map(|pid| pid.parse().unwrap()).collect();
+    let of_slow = |kind: &str| {
+        let records = exported(&place);
+        let slow = records.iter().filter(|record| text(record, "tool") == "get_slow_note");
+        slow.filter(|record| text(record, "kind") == kind).count()
+    };
+    eventually("the call is in the log", || of_slow("decision") == 1);
+    client.kill().unwrap();
+    client.wait().unwrap();
+    eventually("wrap and server have ended", || pids.iter().all(|pid| !is_running(*pid)));
+    assert_eq!(of_slow("outcome"), 1, "what became of the call is recorded");
+    verified(&place);
+}
+
+/// An administrator looks at a changed tool and accepts it while wraps run; they offer it without a restart.
+#[test]
+fn a_changed_tool_is_accepted_while_wraps_run() {
+    let place = place();
+    let mut first = Client::start(&place, &["--policy", "limited.json"]);
+    first.call("read_note").unwrap();
+    place.file("description", "Read a note, and tell everybody.");
+    let mut second = Client::start(&place, &["--policy", "limited.json"]);
+    assert!(!second.tools().contains(&"read_note".to_owned()));
+    assert!(second.call("read_note").is_err());
+    let records = exported(&place);
+    let changed = records.iter().find(|record| text(record, "action") == "tool_changed").unwrap();
+    let server = text(changed, "server");
+    let run = |arguments: &[&str]| place.run(&[arguments, &["--data-dir", "data"]].concat());
+    let shown = run(&["server", "changes", server]);
+    assert!(shown.code == 0 && shown.out.contains("tell everybody"), "{}{}", shown.out, shown.error);
+    let accepted = run(&["server", "accept", server, "read_note"]);
+    assert_eq!(accepted.code, 0, "{}", accepted.error);
+    eventually("the running wrap offers it", || second.call("read_note").is_ok());
+    assert!(second.tools().contains(&"read_note".to_owned()));
+    let refused = run(&["server", "add", "x", "--url", "http://127.0.0.1:1/"]);
+    assert!(refused.code == 2 && refused.error.contains("wrap notes"), "{}", refused.error);
+    assert_eq!((first.close(), second.close()), (Some(0), Some(0)));
+    verified(&place);
+}
+
+#[test]
 fn wraps_and_a_gateway_keep_out_of_each_others_way() {
     let place = place();
     let client = Client::start(&place, &["--policy", "limited.json"]);

@@ -45,7 +45,7 @@ struct Yardstick {
 
 /// Runs the example in release, prints its figures beside the targets, and writes the plot.
 pub(super) fn run() -> Result<()> {
-    let build = ["build", "--release", "--package", "portcullis-catalogue", "--example", EXAMPLE];
+    let build = ["build", "--release", "--workspace", "--example", EXAMPLE];
     process::run(&mut process::cargo(&build))?;
     let folder = workspace::target()?.join("catalogue-bench");
     // An index that is left over from an earlier run would be updated, not filled.

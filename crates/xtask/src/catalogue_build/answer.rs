@@ -9,7 +9,7 @@ use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, sync_channel};
 use std::time::{Duration, Instant};
 
-use anyhow::{Context, Result, bail};
+use anyhow::{Context, Result, anyhow, bail};
 use serde_json::{Value, json};
 
 use super::install::last_words;
@@ -35,7 +35,8 @@ pub(crate) fn ask(line: &Line, program: &Path, place: &Path) -> Result<String> {
     let tools = converse(&mut child);
     end(&mut child);
     let said = std::fs::read_to_string(place.join("stderr.log")).unwrap_or_default();
-    let tools = tools.with_context(|| format!("its last words: {}", last_words(&said)))?;
+    // What went wrong comes first, then what the server said to it.
+    let tools = tools.map_err(|error| anyhow!("{error:#}; its last words: {}", last_words(&said)))?;
     Ok(serde_json::to_string(&json!({ "tools": tools }))?)
 }
 

@@ -61,8 +61,41 @@ fn finish(mut command: Command, place: &Path) -> Result<()> {
     Ok(())
 }
 
-/// The last line that says something, cut.
+/// Words of a line that says why.
+const TELLING: [&str; 10] = [
+    "failed",
+    "cannot",
+    "not found",
+    "enotfound",
+    "missing",
+    "required",
+    "unable",
+    "refused",
+    "no matching",
+    "error:",
+];
+
+/// The last line that says why, or else the last that says something; cut.
 pub(crate) fn last_words(text: &str) -> String {
-    let line = text.lines().rev().find(|line| !line.trim().is_empty()).unwrap_or("nothing was said");
+    let says = |line: &&str| line.chars().any(char::is_alphabetic);
+    let tells = |line: &&str| {
+        let line = line.to_lowercase();
+        TELLING.iter().any(|word| line.contains(word))
+    };
+    let last = |wanted: &dyn Fn(&&str) -> bool| text.lines().rev().filter(says).find(|line| wanted(line));
+    let line = last(&tells).or_else(|| last(&|_| true)).unwrap_or("nothing was said");
     portcullis_catalogue::inert_short(line.trim(), 160)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::last_words;
+
+    #[test]
+    fn the_line_that_says_why_is_told() {
+        let npm = "npm error network request to a.example failed, reason: none\nnpm error\nnpm error A complete log is there\n";
+        assert_eq!(last_words(npm), "npm error network request to a.example failed, reason: none");
+        assert_eq!(last_words("set API_KEY first\n}\n\n"), "set API_KEY first");
+        assert_eq!(last_words("\n"), "nothing was said");
+    }
 }

@@ -5,23 +5,34 @@ use crate::Class;
 use crate::classify::description::front;
 use crate::classify::evidence::{Evidence, Place, Signal, quote};
 use crate::classify::money::{Surroundings, lead_moves_money, money_word};
+use crate::classify::parameters::{GRAPH_LANGUAGE, QUERY_LANGUAGES};
 use crate::classify::rules::RuleId;
 use crate::level::{graver, severity};
-use crate::words::{Nouns, listed, split_text};
+use crate::words::{Nouns, Token, WordList, split_text, words};
 
 /// Verbs that run what they are given (S1).
-const RUNNING: &str = "\
+static RUNNING: WordList = words!(
+    "\
     run execute exec eval evaluate invoke test call shell bash command script terminal ssh debug \
-    query do perform process send batch start spawn trigger";
-/// Languages in which a query can change something.
-const QUERY_LANGUAGES: &str = "\
-    sql cypher gremlin mysql postgresql postgres sqlite";
+    query do perform process send batch start spawn trigger"
+);
+/// Verbs that look at the code they are given and do not run it (S1).
+static LOOKING_AT_TEXT: WordList = words!(
+    "\
+    explain validate verify analyze lint format parse translate convert review check beautify prettify minify \
+    classify detect describe summarize estimate diff compare inspect tokenize highlight decode encode normalize \
+    transpile audit critique explore interpret learn understand render preview visualize plot draw"
+);
 /// Verbs that, beside tools that run code, run code too (B1).
-const BESIDE_CODE: &str = "\
-    run test install load evaluate debug";
+static BESIDE_CODE: WordList = words!(
+    "\
+    run test install load evaluate debug"
+);
 /// Verbs that run code when code is what they look at, beside tools that run code (B1).
-const LOOKING_AT_CODE: &str = "\
-    inspect profile trace print benchmark measure explore";
+static LOOKING_AT_CODE: WordList = words!(
+    "\
+    inspect profile trace print benchmark measure explore"
+);
 
 /// Bytes and words of a description that are searched for the name of a language.
 const LEAD_BYTES: usize = 160;
@@ -54,14 +65,16 @@ impl Draft<'_> {
     /// Rule S1.
     pub(super) fn raise_by_code(&mut self) {
         self.raise_by_run_code();
-        let runs = self.verb.is_empty() || listed(RUNNING, self.verb);
+        let runs = self.verb.is_empty() || RUNNING.has(self.verb);
         let looks = self.class == Some(Class::Read) && !runs;
         let takes_code = self
             .said
             .code
             .as_ref()
             .is_some_and(|code| code.says_run || (runs && (code.unmistakable || self.verb != "query")));
-        if takes_code && (!looks || self.says_run()) {
+        let given = looks && !LOOKING_AT_TEXT.has(self.verb);
+        let asks = given && self.said.code.as_ref().is_some_and(|code| code.language);
+        if takes_code && (!looks || self.says_run()) || asks {
             self.class = Some(self.class.map_or(Class::Execute, |class| graver(class, Class::Execute)));
             self.bring_forward(RuleId::S1);
             return;
@@ -101,24 +114,30 @@ impl Draft<'_> {
 
     /// The name or the server's name says the language.
     fn names_query_language(&self) -> bool {
-        self.tokens.iter().any(|word| listed(QUERY_LANGUAGES, word.text.as_str()))
-            || self.siblings.server_speaks(QUERY_LANGUAGES)
+        let says = |word: &Token| word.text == GRAPH_LANGUAGE || QUERY_LANGUAGES.has(&word.text);
+        self.tokens.iter().any(says) || self.siblings.server_speaks(&QUERY_LANGUAGES)
     }
 
     fn speaks_query_language(&self) -> bool {
         let words = split_text(front(self.text(), LEAD_BYTES), LEAD_WORDS);
-        self.names_query_language() || words.iter().any(|word| listed(QUERY_LANGUAGES, word.text.as_str()))
+        let says = |word: &Token| word.text == "select" || QUERY_LANGUAGES.has(&word.text);
+        self.names_query_language() || words.iter().any(says)
     }
 
     /// A query whose language, named in the name or in the first lines, can change something.
     fn raise_by_query_language(&mut self) {
-        if !matches!(self.verb, "query" | "execute" | "run" | "exec") {
+        let lead = front(self.text(), LEAD_BYTES);
+        let words = split_text(lead, LEAD_WORDS);
+        // `MySQL query tool`: no verb, and yet a query.
+        let is_query = |word: &Token| matches!(word.text.as_str(), "query" | "queries");
+        let spoken =
+            [&self.name, &self.description.lead].into_iter().flatten().any(|reading| reading.verb.is_some());
+        let told = !spoken && self.class == Some(Class::Read) && words.iter().any(is_query);
+        if !told && !matches!(self.verb, "query" | "execute" | "run" | "exec") {
             return;
         }
         let named = self.names_query_language();
-        let lead = front(self.text(), LEAD_BYTES);
-        let words = split_text(lead, LEAD_WORDS);
-        let described = words.iter().find(|word| listed(QUERY_LANGUAGES, word.text.as_str()));
+        let described = words.iter().find(|word| QUERY_LANGUAGES.has(&word.text));
         let (place, start, end) = match described {
             Some(word) => (Place::Description, word.start, word.end),
             None if named => (Place::Name, 0, self.tool.name.len()),
@@ -152,8 +171,8 @@ impl Draft<'_> {
             return;
         };
         let code = self.tokens.iter().any(|word| Nouns::code().has(&word.text));
-        let beside = listed(BESIDE_CODE, self.verb)
-            || (listed(LOOKING_AT_CODE, self.verb) && (code || self.said.code.is_some()));
+        let beside = BESIDE_CODE.has(self.verb)
+            || (LOOKING_AT_CODE.has(self.verb) && (code || self.said.code.is_some()));
         if !beside || self.class.is_some_and(|class| severity(class) > severity(Class::Execute)) {
             return;
         }

@@ -49,6 +49,17 @@ impl Client {
     /// Connects to `way`: a `url` with `headers`, or a `command` with `env` and `cwd`. `elicit` in it is what
     /// the client answers when the server asks its user.
     pub(crate) fn connect(sdk: Sdk, era: Era, way: &Value) -> Client {
+        let (mut client, reply) = Client::attempt(sdk, era, way);
+        client.hello = reply.result().clone();
+        client
+    }
+
+    /// What comes of connecting to `way`.
+    pub(crate) fn try_connect(sdk: Sdk, era: Era, way: &Value) -> Reply {
+        Client::attempt(sdk, era, way).1
+    }
+
+    fn attempt(sdk: Sdk, era: Era, way: &Value) -> (Client, Reply) {
         let mut process = start(sdk);
         let requests = process.stdin.take().unwrap();
         let answers = BufReader::new(process.stdout.take().unwrap());
@@ -56,8 +67,8 @@ impl Client {
         let mut wanted = way.clone();
         wanted["do"] = json!("connect");
         wanted["era"] = json!(era.word());
-        client.hello = client.ask(wanted).result().clone();
-        client
+        let reply = client.ask(wanted);
+        (client, reply)
     }
 
     /// One line to the driver, and the one it answers with.

@@ -11,8 +11,10 @@ mod gateway;
 mod install;
 mod local;
 mod modern;
+mod older;
 mod pair;
 mod pharo;
+mod protected;
 mod servers;
 
 /// What is shown of a peer, and how.

@@ -21,16 +21,25 @@ pub(crate) struct Journal(PathBuf);
 impl Server {
     /// The reference server that has everything, of the era with sessions.
     pub(crate) fn everything() -> Server {
+        Server::everything_over("streamableHttp", "mcp")
+    }
+
+    /// The same over HTTP with SSE.
+    pub(crate) fn everything_over_sse() -> Server {
+        Server::everything_over("sse", "sse")
+    }
+
+    fn everything_over(transport: &str, path: &str) -> Server {
         let port = free_port();
         let process = Command::new(install::node_program("mcp-server-everything"))
-            .arg("streamableHttp")
+            .arg(transport)
             .env("PORT", port.to_string())
             .stdin(Stdio::null())
             .stdout(Stdio::null())
             .stderr(Stdio::null())
             .spawn()
             .unwrap();
-        let server = Server { process, url: format!("http://127.0.0.1:{port}/mcp") };
+        let server = Server { process, url: format!("http://127.0.0.1:{port}/{path}") };
         eventually("server-everything answers", || std::net::TcpStream::connect(("127.0.0.1", port)).is_ok());
         server
     }
@@ -53,9 +62,18 @@ impl Server {
 
     /// A server of the Python SDK that speaks 2026-07-28, with its journal in `directory`.
     pub(crate) fn modern(directory: &Path) -> (Server, Journal) {
+        Server::of_python_sdk(&install::python(), "modern_server.py", directory)
+    }
+
+    /// A server of the first Python SDK that speaks only HTTP with SSE, with its journal in `directory`.
+    pub(crate) fn older(directory: &Path) -> (Server, Journal) {
+        Server::of_python_sdk(&install::python_for_sqlite(), "sse_server.py", directory)
+    }
+
+    fn of_python_sdk(interpreter: &Path, script: &str, directory: &Path) -> (Server, Journal) {
         let journal = Journal(directory.join("journal"));
-        let mut process = Command::new(install::python())
-            .arg(install::script("modern_server.py"))
+        let mut process = Command::new(interpreter)
+            .arg(install::script(script))
             .arg(&journal.0)
             .stdin(Stdio::null())
             .stdout(Stdio::piped())
