@@ -24,7 +24,7 @@ pub use client::{Client, UnknownClient};
 pub use document::{Document, DocumentFault};
 pub use entry::{Entry, HeaderValue, Hidden, Remote, Transport, Way};
 pub use guard::{Guard, is_guarded, label};
-pub use mask::{is_secret_name, masked_arguments, masked_url};
+pub use mask::{is_secret_name, masked_arguments, masked_url, may_stay_readable};
 pub use places::{Format, Home, Place, Scope};
 pub use protect::{Change, FileFault, Found, TakenBack, Undone, find, protect, read, redirect, undo};
 pub use redirect::{Bridge, Redirected};

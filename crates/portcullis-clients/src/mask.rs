@@ -4,8 +4,8 @@
 const MASK: &str = "•••";
 
 /// Words in the name of an option, a variable or a header whose value is a secret.
-const SECRET_WORDS: [&str; 9] =
-    ["token", "key", "secret", "password", "passwd", "auth", "credential", "bearer", "header"];
+const SECRET_WORDS: [&str; 11] =
+    ["token", "key", "secret", "pass", "auth", "credential", "bearer", "header", "cookie", "dsn", "webhook"];
 
 /// Beginnings of well-known secrets.
 const SECRET_BEGINNINGS: [&str; 12] = [
@@ -70,6 +70,13 @@ pub fn is_secret_name(name: &str) -> bool {
     SECRET_WORDS.iter().any(|word| name.contains(word))
 }
 
+/// Whether a variable may be kept where it can be read, and stand in answers: a directory or a file, and only under a
+/// name that promises no secret. Whatever else it is, it could be one.
+pub fn may_stay_readable(name: &str, value: &str) -> bool {
+    let is_path = value.starts_with('/') && !value.contains("://") && !value.contains('@');
+    is_path && !is_secret_name(name) && !value.split('/').any(is_secret)
+}
+
 fn is_secret(text: &str) -> bool {
     let is_word = text.chars().all(|c| c.is_ascii_alphanumeric() || matches!(c, '_' | '-' | '.' | '+' | '='));
     let is_long = text.chars().count() > PLAIN_WORD_CHARACTERS_MAX;
@@ -78,7 +85,26 @@ fn is_secret(text: &str) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use super::{masked_arguments, masked_url};
+    use super::{masked_arguments, masked_url, may_stay_readable};
+
+    #[test]
+    fn only_what_is_plainly_a_place_stays_readable() {
+        for (name, value) in [
+            ("DATABASE_URL", "postgres://u:pw@h/db"),
+            ("MONGODB_URI", "mongodb://h"),
+            ("SENTRY_DSN", "https://abc@h/1"),
+            ("DB_PASS", "hunter2"),
+            ("DB_PASS", "/hunter2"),
+            ("GITHUB_PAT", "ghp_abc"),
+            ("GITHUB_PAT", "short"),
+            ("X", "/hooks/ghp_abcdef"),
+            ("X", "//u:pw@h"),
+        ] {
+            assert!(!may_stay_readable(name, value), "{name}={value}");
+        }
+        assert!(may_stay_readable("WORKSPACE", "/srv/me"));
+        assert!(may_stay_readable("CONFIG_FILE", "/etc/server.toml"));
+    }
 
     #[test]
     fn secrets_in_command_lines_are_left_out() {

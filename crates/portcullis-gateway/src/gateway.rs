@@ -324,7 +324,7 @@ fn upstream_client(settings: &Settings, tls: rustls::ClientConfig, reach: Reach)
         .wrap_connector(connector);
     Client::builder(TokioExecutor::new())
         .pool_timer(TokioTimer::new())
-        .pool_max_idle_per_host(settings.in_flight_max)
+        .pool_max_idle_per_host(settings.in_flight_max.div_ceil(lanes::count()))
         .build(connector)
 }
 

@@ -24,7 +24,7 @@ use opentelemetry_http::{HttpClient, HttpError};
 use opentelemetry_otlp::{SpanExporter, WithExportConfig as _, WithHttpConfig as _};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::propagation::TraceContextPropagator;
-use opentelemetry_sdk::trace::{SdkTracer, SdkTracerProvider};
+use opentelemetry_sdk::trace::{Sampler, SdkTracer, SdkTracerProvider};
 use portcullis_gateway::{Exchange, Gateway};
 use tokio::runtime::Handle;
 
@@ -62,8 +62,12 @@ impl Otlp {
             .build()
             .map_err(|error| format!("`--otlp {url}` cannot be used: {error}"))?;
         let resource = Resource::builder().with_service_name("portcullis").build();
-        let provider =
-            SdkTracerProvider::builder().with_batch_exporter(exporter).with_resource(resource).build();
+        let provider = SdkTracerProvider::builder()
+            // Whether an exchange is told is not for the agent to say, by its trace context.
+            .with_sampler(Sampler::AlwaysOn)
+            .with_batch_exporter(exporter)
+            .with_resource(resource)
+            .build();
         let tracer = provider.tracer("portcullis");
         gateway.watch(Arc::new(move |exchange| tell(&tracer, exchange)));
         Ok(Spans(Some(provider)))

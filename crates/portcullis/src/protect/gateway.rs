@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 
 use portcullis_clients::{
     Additions, Backups, Bridge, Change, Client, Entry, FileFault, Hidden, Place, Redirected, Remote, Scope,
-    Transport, Way, is_guarded, is_secret_name, label, masked_arguments, masked_url, redirect,
+    Transport, Way, is_guarded, label, masked_arguments, masked_url, may_stay_readable, redirect,
 };
 use portcullis_json::{Object, Value};
 
@@ -259,8 +259,8 @@ fn server(entry: &Entry, name: &str) -> Object {
             let words = std::iter::once(command).chain(arguments);
             let words: Vec<Value> = words.map(|word| word.as_str().into()).collect();
             let env = entry.environment.iter().fold(Object::new(), |env, (key, value)| {
-                // What is no secret may stand in answers: a directory, a level, a language.
-                let open = if is_secret_name(key) { "" } else { "plain:" };
+                // What is sealed is also taken out of answers, where a directory may well stand.
+                let open = if may_stay_readable(key, value.reveal()) { "plain:" } else { "" };
                 env.with(key, format!("{open}{}", value.reveal()))
             });
             let added = named.with("command", words).with("env", env).with("inherit_env", true);

@@ -9,7 +9,7 @@ use portcullis_state::Secret;
 /// Variables whose names start like this are ours.
 const OURS: &str = "PORTCULLIS_";
 /// A variable with one of these in its name holds a credential.
-const CREDENTIALS: [&str; 6] = ["KEY", "TOKEN", "SECRET", "PASSWORD", "PASSWD", "CREDENTIAL"];
+const CREDENTIALS: [&str; 8] = ["KEY", "TOKEN", "SECRET", "PASS", "CREDENTIAL", "COOKIE", "DSN", "WEBHOOK"];
 /// A shorter value is none.
 const CREDENTIAL_BYTES_MIN: usize = 8;
 
@@ -31,10 +31,13 @@ pub(super) fn of_server(
     variables
 }
 
-/// Whether the server's answers must not repeat the value.
+/// Whether the server's answers must not repeat the value: by its name, or an address with somebody's password in it.
+/// A path is where something is.
 fn is_credential(name: &str, value: &str) -> bool {
     let name = name.to_ascii_uppercase();
-    value.len() >= CREDENTIAL_BYTES_MIN && CREDENTIALS.iter().any(|word| name.contains(word))
+    let is_named = CREDENTIALS.iter().any(|word| name.contains(word)) || name.ends_with("_PAT");
+    let has_user = value.split_once("://").is_some_and(|(_, rest)| rest.contains('@'));
+    value.len() >= CREDENTIAL_BYTES_MIN && !value.starts_with('/') && (is_named || has_user)
 }
 
 #[cfg(test)]
@@ -43,14 +46,27 @@ mod tests {
 
     #[test]
     fn everything_is_passed_on_but_what_is_ours() {
-        let inherited = [("PATH", "/bin"), ("PORTCULLIS_X", "1"), ("API_KEY", "long-enough"), ("A", "old")];
+        let inherited = [
+            ("PATH", "/bin"),
+            ("PORTCULLIS_X", "1"),
+            ("API_KEY", "long-enough"),
+            ("SSH_ASKPASS", "/usr/bin/ask"),
+            ("DATABASE_URL", "postgres://u:pw@h/db"),
+            ("A", "old"),
+        ];
         let inherited = inherited.map(|(name, value)| (name.into(), value.into()));
         let set = vec![("A".to_owned(), Secret::from("new"))];
         let found: Vec<(String, String, bool)> = of_server(inherited.into_iter(), set)
             .iter()
             .map(|env| (env.name.clone(), env.value.expose().to_owned(), env.is_secret))
             .collect();
-        let expected = [("PATH", "/bin", false), ("API_KEY", "long-enough", true), ("A", "new", true)];
+        let expected = [
+            ("PATH", "/bin", false),
+            ("API_KEY", "long-enough", true),
+            ("SSH_ASKPASS", "/usr/bin/ask", false),
+            ("DATABASE_URL", "postgres://u:pw@h/db", true),
+            ("A", "new", true),
+        ];
         assert_eq!(found, expected.map(|(name, value, secret)| (name.to_owned(), value.to_owned(), secret)));
     }
 }

@@ -46,10 +46,6 @@ pub(crate) struct Wrap {
     /// given.
     #[arg(long, value_name = "DIR")]
     data_dir: Option<PathBuf>,
-    /// Remove records older than so many days, when a piece of the log is full or a day old; everything is
-    /// kept without it.
-    #[arg(long, value_name = "DAYS", value_parser = clap::value_parser!(u64).range(1..))]
-    log_days_max: Option<u64>,
     /// A variable for the server, beside those that `wrap` was started with; the value may be `env:NAME` or
     /// `file:PATH`.
     #[arg(long, value_name = "NAME=VALUE", value_parser = pair, conflicts_with = "url")]
@@ -136,7 +132,7 @@ impl Wrap {
 async fn serve(plan: Plan) -> Result<PipeEnd, String> {
     let (stop, _hangup) = Signals::catch()?.split();
     let (input, output) = (pipes::input()?, pipes::output()?);
-    let state = SharedState::open(&plan.data_dir, &plan.label, plan.log_days_max)?;
+    let state = SharedState::open(&plan.data_dir, &plan.label)?;
     let gateway = Arc::new(Gateway::new(plan.settings(), state.for_gateway()?, plan.snapshot(None)?));
     let mut stop = pin!(stop);
     let is_ready = tokio::select! {

@@ -24,7 +24,6 @@ const NAME_LABEL_CHARACTERS_MAX: usize = 64;
 pub(super) struct Plan {
     pub(super) label: String,
     pub(super) data_dir: PathBuf,
-    pub(super) log_days_max: Option<u64>,
     pub(super) policy: PolicySource,
     reached: Reached,
 }
@@ -61,7 +60,7 @@ impl Plan {
             Some(directory) => directory,
             None => default_data_dir()?,
         };
-        Ok(Plan { label, data_dir, log_days_max: wrap.log_days_max, policy, reached })
+        Ok(Plan { label, data_dir, policy, reached })
     }
 
     /// What the server is called in the log, in pins and in file names: the same for the same command under
@@ -201,7 +200,6 @@ mod tests {
         Plan {
             label: label.to_owned(),
             data_dir: PathBuf::new(),
-            log_days_max: None,
             policy: PolicySource::Profile(Profile::Recommended),
             reached: Reached::Command { command, env: Vec::new(), cwd: None },
         }

@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::Arc;
 
 use portcullis_gateway::{Gateway, Ledger, State};
-use portcullis_state::log::{Action, DecisionLog, Entry, Event, LogOptions, Retention};
+use portcullis_state::log::{Action, DecisionLog, Entry, Event, LogOptions};
 use portcullis_state::pins::Pins;
 use portcullis_state::{DataDirectory, StateFault, SteadyClock};
 use tokio::task::JoinHandle;
@@ -23,13 +23,13 @@ pub(super) struct SharedState {
 
 impl SharedState {
     /// Opens the directory, and makes it where there is none.
-    pub(super) fn open(path: &Path, label: &str, log_days_max: Option<u64>) -> Result<SharedState, String> {
+    pub(super) fn open(path: &Path, label: &str) -> Result<SharedState, String> {
         let directory = DataDirectory::open_or_create(path).map_err(text)?;
         let clock = SteadyClock::system();
         let lock =
             directory.lock_shared(&format!("{BY} {label}"), clock.now()).map_err(|fault| held(&fault))?;
         let key = directory.checkpoint_key().map_err(text)?;
-        let options = options(&clock, log_days_max);
+        let options = options(&clock);
         let joining = DecisionLog::joining(&directory.log(), key, options).map_err(text)?;
         let (ledger, log) = Ledger::join(joining).map_err(text)?;
         let log = Arc::new(log.holding(lock));
@@ -96,10 +96,9 @@ impl SharedState {
     }
 }
 
-fn options(clock: &Arc<SteadyClock>, log_days_max: Option<u64>) -> LogOptions {
+fn options(clock: &Arc<SteadyClock>) -> LogOptions {
     let (ticking, ageing) = (clock.clone(), clock.clone());
     LogOptions {
-        retention: Retention::days(log_days_max),
         clock: Arc::new(move || ticking.now()),
         age_clock: Arc::new(move || ageing.unstepped()),
         ..LogOptions::default()
