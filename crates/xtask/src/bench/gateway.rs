@@ -91,8 +91,7 @@ impl<'a> Bench<'a> {
         ];
         let scenarios = if short { all.get(..2).unwrap_or(all) } else { all };
         for (name, tool, bytes, connections) in scenarios {
-            let load =
-                Load { connections: *connections, milliseconds: 1500, rounds: if short { 3 } else { 5 } };
+            let load = Load { connections: *connections, milliseconds: 1000, rounds: 3 };
             let legs = self.legs("/mcp", |path| request::call(path, tool, *bytes));
             let figures = measure(self.directory, &legs, load)?;
             println!("{name}, {connections} connections: done");
@@ -121,7 +120,7 @@ impl<'a> Bench<'a> {
             if let Some(leg) = legs.last_mut() {
                 leg.request = request::list(&gateway_path);
             }
-            let load = Load { connections: 1, milliseconds: 2000, rounds: 3 };
+            let load = Load { connections: 1, milliseconds: 1000, rounds: 3 };
             report.lists.push((count, measure(self.directory, &legs, load)?));
         }
         let before = self.gateway.cpu_seconds()?;
