@@ -46,12 +46,7 @@ impl Jsonc {
         name: &str,
         with: &Replacement,
     ) -> Result<(), DocumentFault> {
-        let edits = {
-            let root = tree(&self.text)?;
-            let object = find(root.as_ref(), section, name).and_then(Value::as_object);
-            let object = object.ok_or_else(|| vanished(name))?;
-            Writer { text: &self.text, object }.edits(with)
-        };
+        let edits = self.in_entry(section, name, |writer| writer.edits(with))?;
         self.apply(edits)
     }
 
@@ -62,12 +57,7 @@ impl Jsonc {
         name: &str,
         to: &Address<'_>,
     ) -> Result<(), DocumentFault> {
-        let edits = {
-            let root = tree(&self.text)?;
-            let object = find(root.as_ref(), section, name).and_then(Value::as_object);
-            let object = object.ok_or_else(|| vanished(name))?;
-            Writer { text: &self.text, object }.address_edits(to)
-        };
+        let edits = self.in_entry(section, name, |writer| writer.address_edits(to))?;
         self.apply(edits)
     }
 
@@ -89,8 +79,20 @@ impl Jsonc {
         self.apply(vec![(place, before)])
     }
 
+    fn in_entry(
+        &self,
+        section: &[String],
+        name: &str,
+        edits: impl FnOnce(&Writer<'_>) -> Edits,
+    ) -> Result<Edits, DocumentFault> {
+        let root = tree(&self.text)?;
+        let object = find(root.as_ref(), section, name).and_then(Value::as_object);
+        let object = object.ok_or_else(|| vanished(name))?;
+        Ok(edits(&Writer { text: &self.text, object }))
+    }
+
     /// Ranges do not overlap; the last one first, so that the others stay where they are.
-    fn apply(&mut self, mut edits: Vec<(Range<usize>, String)>) -> Result<(), DocumentFault> {
+    fn apply(&mut self, mut edits: Edits) -> Result<(), DocumentFault> {
         edits.sort_by_key(|(range, _)| std::cmp::Reverse(range.start));
         let mut text = self.text.clone();
         for (range, with) in edits {

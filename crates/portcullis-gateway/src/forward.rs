@@ -32,6 +32,8 @@ use crate::stop::{Stop, UpstreamFault};
 
 pub(crate) const SESSION_ID: HeaderName = HeaderName::from_static("mcp-session-id");
 pub(crate) const LAST_EVENT_ID: HeaderName = HeaderName::from_static("last-event-id");
+/// A longer event id is nobody's.
+pub(crate) const EVENT_ID_BYTES_MAX: usize = 1024;
 pub(crate) const PROTOCOL_VERSION: HeaderName = HeaderName::from_static("mcp-protocol-version");
 const JSON: HeaderValue = HeaderValue::from_static("application/json");
 const EVENTS: HeaderValue = HeaderValue::from_static("text/event-stream");
@@ -63,6 +65,7 @@ pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Re
     let deadline = Instant::now() + server.answer_timeout(&gateway.settings);
     // Apart from its caller: what one way of sending needs is large, and each call is one task that is moved.
     let exchanged = match (&server.config.transport, &server.pool) {
+        _ if gateway.is_over() => Err(UpstreamFault::Unreachable),
         (Transport::Http(url), _) => Box::pin(over_http(gateway, &server, url, outgoing, deadline)).await,
         (_, Some(pool)) => {
             duplex::Sending { gateway, server: &server, pool, deadline }.exchange(outgoing).await

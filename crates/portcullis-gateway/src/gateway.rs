@@ -82,6 +82,7 @@ pub struct Gateway {
     live: ArcSwap<Live>,
     changes: watch::Sender<u64>,
     closing: AtomicBool,
+    over: AtomicBool,
     strangers: Mutex<Strangers>,
 }
 
@@ -133,6 +134,7 @@ impl Gateway {
             live: ArcSwap::from_pointee(Live::new(snapshot, None)),
             changes: watch::Sender::new(0),
             closing: AtomicBool::new(false),
+            over: AtomicBool::new(false),
             strangers: Mutex::default(),
             settings,
             state,
@@ -274,6 +276,15 @@ impl Gateway {
 
     pub(crate) fn is_closing(&self) -> bool {
         self.closing.load(Ordering::Acquire)
+    }
+
+    /// From now on nothing leaves any more: a call that outlived the drain starts no program that nobody ends.
+    pub(crate) fn end(&self) {
+        self.over.store(true, Ordering::Release);
+    }
+
+    pub(crate) fn is_over(&self) -> bool {
+        self.over.load(Ordering::Acquire)
     }
 
     /// Wakes at each change of the configuration, and when the gateway stops.

@@ -160,12 +160,17 @@ pub(crate) mod tests {
     fn gateway_with(log: DecisionLog, ledger: Arc<Ledger>, clock: Clock) -> Gateway {
         let (log, pins) = (Arc::new(log), Arc::new(Pins::in_memory().unwrap()));
         let state = State { log, ledger, pins, digest_key: DigestKey::from_bytes(&[2; 32]), clock };
+        Gateway::new(Settings::default(), state, snapshot("http://127.0.0.1:1/", None))
+    }
+
+    /// The server at this address; the grant until then.
+    pub(crate) fn snapshot(url: &str, expires: Option<Timestamp>) -> Snapshot {
         let grant = Grant {
             id: "g".into(),
             label: "g".into(),
             tags: Vec::new(),
             created: Timestamp::UNIX_EPOCH,
-            expires: None,
+            expires,
             revoked: None,
             last_used: None,
             policies: BTreeMap::from([("s".into(), "p".into())]),
@@ -173,7 +178,7 @@ pub(crate) mod tests {
         let entry = TableEntry { token: TokenHash::of("token"), valid_until: None, grant };
         let server = ServerSpec {
             name: "s".into(),
-            transport: crate::TransportSpec::http("http://127.0.0.1:1/"),
+            transport: crate::TransportSpec::http(url),
             headers: Vec::new(),
             classes: BTreeMap::new(),
             era: EraSetting::Modern,
@@ -183,8 +188,7 @@ pub(crate) mod tests {
         let policy = Policy::parse(ONCE.as_bytes()).unwrap();
         let policy = ActivePolicy { name: "p".into(), version: 1, hash: [0; 32], policy };
         let grants = GrantTable::build([entry], None).unwrap();
-        let snapshot = Snapshot::compile(vec![server], vec![policy], grants).unwrap();
-        Gateway::new(Settings::default(), state, snapshot)
+        Snapshot::compile(vec![server], vec![policy], grants).unwrap()
     }
 
     fn pin(gateway: &Gateway, tool: &str, definition: &Value) {
@@ -280,6 +284,24 @@ pub(crate) mod tests {
         let stopped = crate::record::record(&gateway, admitted, &trail).await;
         assert!(matches!(stopped, Err(Stop::Client(ClientFault::Unauthenticated))));
         assert!(admit(&gateway, other).is_ok(), "what was reserved came back");
+    }
+
+    /// A call that outlived the drain must not start a program that nobody ends any more.
+    #[tokio::test]
+    async fn after_the_end_nothing_leaves() {
+        let directory = tempfile::tempdir().unwrap();
+        let gateway = Arc::new(gateway(directory.path()));
+        let server = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        server.set_nonblocking(true).unwrap();
+        gateway.replace(snapshot(&format!("http://{}/", server.local_addr().unwrap()), None));
+        let admitted = admit(&gateway, approved(&gateway)).unwrap_or_else(|_| panic!("it fits"));
+        let trail = Trail { grant: Some("g".into()), ..Trail::new(gateway.now()).unwrap() };
+        let permit = crate::record::record(&gateway, admitted, &trail).await.unwrap_or_else(|_| panic!());
+        gateway.end();
+        let left = crate::forward::forward(&gateway, permit).await;
+        assert!(matches!(left, Err(Stop::Upstream(crate::stop::UpstreamFault::Unreachable))));
+        assert!(server.accept().is_err(), "something was sent");
+        assert!(admit(&gateway, approved(&gateway)).is_ok(), "what was reserved came back");
     }
 
     /// An approved call of another time, so that it does not see the reservation of the first.

@@ -18,6 +18,7 @@ use portcullis_state::log::{
 };
 use portcullis_state::new_id;
 
+use crate::authenticate::Caller;
 use crate::gateway::Gateway;
 use crate::ledger;
 use crate::limits::Admitted;
@@ -60,6 +61,14 @@ impl Trail {
     pub(crate) fn new(now: Timestamp) -> Result<Trail, Stop> {
         let request = new_id("d", now).map_err(|_| GatewayFault::NoRandomness)?;
         Ok(Trail { request, ..Trail::default() })
+    }
+
+    /// Of an exchange whose caller is known from the start.
+    pub(crate) fn of(gateway: &Gateway, caller: &Caller) -> Result<Trail, Stop> {
+        let mut trail = Trail::new(gateway.now())?;
+        trail.grant = Some(caller.grant_id().to_owned());
+        trail.server = Some(caller.server.name().to_owned());
+        Ok(trail)
     }
 }
 

@@ -155,6 +155,10 @@ impl Relay {
             if self.gateway.is_closing() && !self.purpose.ends_by_itself() {
                 return End::Done;
             }
+            // Also asked each time: events that come without a pause leave no time for a clock to strike.
+            if let Some(why) = self.lifetime.expired() {
+                return End::CutOff(why);
+            }
             let deadline = self.deadline(last_event, silence, ceiling);
             tokio::select! {
                 arrived = next_event(&mut source) => match arrived {
@@ -168,7 +172,7 @@ impl Relay {
                         }
                     }
                     Ok(None) | Err(_) if self.outlives_source() => source = None,
-                    Ok(None) if self.can_resume() => match self.resume().await {
+                    Ok(None) if self.can_resume() => match self.resume(ceiling).await {
                         Ok(rest) => (source, last_event) = (Some(rest), Instant::now()),
                         Err(end) => return end,
                     },
@@ -341,12 +345,14 @@ async fn next_event(source: &mut Option<EventSource>) -> Result<Option<Arrived>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::sync::atomic::{AtomicI64, Ordering};
+
     use jiff::Timestamp;
     use portcullis_state::grants::GrantTable;
     use portcullis_state::log::LogOptions;
 
     use crate::Snapshot;
-    use crate::limits::tests::{approved, gateway_on};
+    use crate::limits::tests::{approved, gateway_on, snapshot};
 
     /// A stream whose reader takes nothing: the one place for a message is taken.
     fn stalled(gateway: &Arc<Gateway>) -> (Relay, mpsc::Receiver<Bytes>) {
@@ -371,6 +377,22 @@ mod tests {
         // The first is polled first: it waits for the reader when the grant ends.
         let (sent, ()) = tokio::join!(relay.send_text("x".to_owned()), revoke);
         assert!(matches!(sent, Err(End::CutOff(CutOff::Grant))));
+    }
+
+    /// The clock is asked, not only waited for: a server that sends without a pause would never let it strike.
+    #[tokio::test]
+    async fn a_grant_whose_time_is_over_is_noticed_without_waiting() {
+        let place = tempfile::tempdir().unwrap();
+        let second = Arc::new(AtomicI64::new(1_800_000_000));
+        let read = second.clone();
+        let clock = move || Timestamp::from_second(read.load(Ordering::SeqCst)).unwrap();
+        let gateway = Arc::new(gateway_on(place.path(), Arc::new(clock), LogOptions::default()));
+        let expires = Timestamp::from_second(1_800_000_060).unwrap();
+        gateway.replace(snapshot("http://127.0.0.1:1/", Some(expires)));
+        let (mut relay, _unread) = stalled(&gateway);
+        assert!(relay.lifetime.expired().is_none());
+        second.fetch_add(60, Ordering::SeqCst);
+        assert!(matches!(relay.pump(None).await, End::CutOff(CutOff::Grant)));
     }
 
     /// Who asked just before the stop must not keep the gateway from stopping.

@@ -1,14 +1,16 @@
 //! GET and DELETE: the stream of a legacy session, and its end. A modern client uses neither.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use http::request::Parts;
 use portcullis_state::log::{RiskClass, Verdict};
 
 use crate::approval::approve;
 use crate::authenticate::Caller;
+use crate::conclude::conclude;
 use crate::decide::decide;
-use crate::forward::{LAST_EVENT_ID, Payload, Reply, forward};
+use crate::forward::{EVENT_ID_BYTES_MAX, LAST_EVENT_ID, Payload, Reply, forward};
 use crate::gateway::Gateway;
 use crate::limits::admit;
 use crate::parse;
@@ -19,9 +21,6 @@ use crate::respond::Answer;
 use crate::room::Held;
 use crate::sessions::Session;
 use crate::stop::{ClientFault, Stop, UpstreamFault};
-
-/// A longer event id is nobody's.
-const EVENT_ID_BYTES_MAX: usize = 1024;
 
 /// GET: the stream of a legacy session. It stays open also when the server offers none: we have news too.
 pub(crate) async fn open_stream(
@@ -77,10 +76,16 @@ pub(crate) async fn resume(
     caller: Caller,
     last_event_id: Option<String>,
 ) -> Result<Reply, Stop> {
-    let mut trail = Trail::new(gateway.now())?;
-    trail.grant = Some(caller.grant_id().to_owned());
-    trail.server = Some(caller.server.name().to_owned());
-    ask_for_events(gateway, caller.again(gateway)?, last_event_id, &mut trail).await
+    let (started, mut trail) = (Instant::now(), Trail::of(gateway, &caller)?);
+    let reply = match caller.again(gateway) {
+        Ok(caller) => ask_for_events(gateway, caller, last_event_id, &mut trail).await,
+        Err(why) => Err(why.into()),
+    };
+    if let Err(Stop::Upstream(UpstreamFault::SessionGone)) = reply {
+        gateway.sessions.close(trail.session.as_deref().unwrap_or_default());
+    }
+    conclude(gateway, None, started, reply.as_ref().err(), &trail).await;
+    reply
 }
 
 async fn ask_for_events(

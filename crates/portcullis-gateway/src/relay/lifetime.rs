@@ -75,6 +75,12 @@ impl Lifetime {
         }
     }
 
+    /// Why the caller may not go on, if its time is over.
+    pub(super) fn expired(&self) -> Option<CutOff> {
+        let expires = self.caller.grant.grant().expires?;
+        if self.gateway.now() < expires { None } else { self.caller.again(&self.gateway).err() }
+    }
+
     fn until_expiry(&self) -> Duration {
         let expires = self.caller.grant.grant().expires;
         let left = expires.map(|at| at.as_millisecond().saturating_sub(self.gateway.now().as_millisecond()));

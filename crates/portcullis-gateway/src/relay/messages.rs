@@ -148,9 +148,7 @@ impl Relay {
 
     async fn record_question(&self, method: &'static str, stop: Option<&Stop>) -> Result<(), ErrorObject> {
         let failed = |stop: Stop| respond::error_object(&stop);
-        let mut trail = Trail::new(self.gateway.now()).map_err(failed)?;
-        trail.grant = Some(self.caller.grant_id().to_owned());
-        trail.server = Some(self.caller.server.name().to_owned());
+        let mut trail = Trail::of(&self.gateway, &self.caller).map_err(failed)?;
         trail.session = self.caller.session.as_ref().map(|session| session.id.clone());
         trail.policy = self.caller.policy.clone();
         trail.method = method;

@@ -6,12 +6,12 @@
 use std::time::Duration;
 
 use portcullis_mcp::sse::Event;
-use tokio::time::sleep;
+use tokio::time::{Instant, sleep, sleep_until};
 
 use super::{End, Purpose, Relay};
 use crate::authenticate::Door;
 use crate::events::EventSource;
-use crate::forward::{Payload, Reply};
+use crate::forward::{EVENT_ID_BYTES_MAX, Payload, Reply};
 use crate::record::Receipt;
 use crate::session_verbs;
 use crate::stop::{Stop, UpstreamFault};
@@ -36,8 +36,8 @@ pub(super) struct Place {
 impl Place {
     /// An event came, be it one without a message.
     pub(super) fn note(&mut self, event: &Event) {
-        if event.id.is_some() {
-            self.last_event_id.clone_from(&event.id);
+        if let Some(id) = &event.id {
+            self.last_event_id = Some(id.clone()).filter(|id| id.len() <= EVENT_ID_BYTES_MAX);
         }
         self.retry_ms = event.retry_ms.or(self.retry_ms);
     }
@@ -57,13 +57,15 @@ impl Relay {
             && self.place.resumes < RESUMES_MAX
     }
 
-    /// The rest of the stream. Whoever goes away, or is sent away, meanwhile does not wait for it.
-    pub(super) async fn resume(&mut self) -> Result<EventSource, End> {
+    /// The rest of the stream. Whoever goes away, or is sent away, meanwhile does not wait for it, and the call takes no
+    /// longer than a call may.
+    pub(super) async fn resume(&mut self, ceiling: Instant) -> Result<EventSource, End> {
         self.place.resumes += 1;
         let reply = tokio::select! {
             reply = self.come_back() => reply,
             () = self.out.closed() => return Err(End::ClientGone),
             why = self.lifetime.ended() => return Err(End::CutOff(why)),
+            () = sleep_until(ceiling) => return Err(End::Failed(UpstreamFault::TimedOut)),
         };
         match reply {
             Ok(Reply { payload: Payload::Stream(events), receipt, .. }) => {

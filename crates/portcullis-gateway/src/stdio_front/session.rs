@@ -1,12 +1,14 @@
 //! The one legacy session of a pipe: opened by `initialize`, ended with the pipe.
 
 use std::sync::Arc;
+use std::time::Instant;
 
 use tokio::task::JoinSet;
 use tokio::time::timeout;
 
 use super::Front;
 use crate::authenticate::{Caller, implicit};
+use crate::conclude::conclude;
 use crate::own::{self, UpstreamSession};
 use crate::record::Trail;
 use crate::respond::Answer;
@@ -72,15 +74,15 @@ impl Front {
     }
 
     async fn session_stream(&self) -> Result<Answer, Stop> {
-        let mut trail = Trail::new(self.gateway.now())?;
         let mut caller = self.caller()?;
-        trail.grant = Some(caller.grant_id().to_owned());
-        trail.server = Some(caller.server.name().to_owned());
+        let (started, mut trail) = (Instant::now(), Trail::of(&self.gateway, &caller)?);
         caller.session = self.known().session.clone();
         if caller.session.is_none() {
             return Err(ClientFault::NotOpened.into());
         }
-        session_verbs::session_stream(&self.gateway, caller, None, &mut trail).await
+        let opened = session_verbs::session_stream(&self.gateway, caller, None, &mut trail).await;
+        conclude(&self.gateway, None, started, opened.as_ref().err(), &trail).await;
+        opened
     }
 
     /// Resolves when the program behind the session has ended, or the server says that the session has.

@@ -3,13 +3,16 @@
 use std::sync::{Arc, Mutex};
 
 use http::{Method, StatusCode};
-use portcullis_gateway::Settings;
+use portcullis_gateway::{Settings, Snapshot};
+use portcullis_json::Value;
+use portcullis_state::grants::GrantTable;
 use tokio::sync::mpsc;
 
 use crate::client::{INITIALIZE, at};
-use crate::fake_server::{FakeServer, Play, Received, event};
+use crate::fake_server::{FakeServer, Play, Received, Script, event};
 use crate::local::{Pipe, until};
-use crate::rig::{OPEN, OTHER_TOKEN, Rig, plain, script, snapshot, url_of};
+use crate::rig::{OPEN, OTHER_TOKEN, Rig, TOKEN, entry, grant, plain, script, snapshot, spec, url_of};
+use crate::streams::Senders;
 
 const CALL: &str = r#"{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{"name":"echo","arguments":{"text":"x"},"task":{}}}"#;
 
@@ -170,7 +173,7 @@ async fn a_session_that_the_server_lost_is_lost_here_too() {
 }
 
 /// Streams that the fake server answers `tools/call` with; the test writes to them.
-fn streaming() -> (crate::fake_server::Script, Arc<Mutex<Vec<mpsc::UnboundedSender<String>>>>) {
+fn streaming() -> (Script, Senders) {
     let senders = Arc::new(Mutex::new(Vec::new()));
     let kept = senders.clone();
     let play = script(move |received| {
@@ -285,43 +288,86 @@ async fn an_interrupted_answer_comes_on_the_stream_that_the_client_comes_back_wi
     assert_eq!((at(&answer, "id"), at(&answer, "result|text")), ("a".into(), "[REDACTED emails]".into()));
 }
 
+/// A call on a pipe whose stream the server closed before the answer.
+struct Interrupted {
+    rig: Rig,
+    pipe: Pipe,
+    call: String,
+    senders: Senders,
+}
+
+impl Interrupted {
+    /// `said`: the last event on the stream.
+    async fn after(said: &str, settings: Settings) -> Interrupted {
+        let (play, senders) = streaming();
+        let rig = Rig::start(OPEN, false, play, settings).await;
+        let mut pipe = Pipe::legacy(&rig).await;
+        until(|| senders.lock().unwrap().len() == 1).await;
+        let call = pipe.call("echo", r#"{"text":"x"}"#).await;
+        until(|| senders.lock().unwrap().len() == 2).await;
+        let first = std::mem::replace(&mut senders.lock().unwrap()[1], mpsc::unbounded_channel().0);
+        first.send(said.to_owned()).unwrap();
+        drop(first);
+        Interrupted { rig, pipe, call, senders }
+    }
+
+    async fn answer(&mut self) -> Value {
+        self.pipe.answer(&self.call).await
+    }
+
+    /// Streams that were opened at the server: the session's, the call's, and those for the rest of it.
+    fn opened(&self) -> usize {
+        self.senders.lock().unwrap().len()
+    }
+}
+
 /// A client on a pipe cannot come back by itself: without us its call would never be answered.
 #[tokio::test]
 async fn on_a_pipe_the_gateway_comes_back_for_an_interrupted_answer() {
-    let (play, senders) = streaming();
-    let rig = Rig::start(OPEN, false, play, Settings::default()).await;
-    let mut pipe = Pipe::legacy(&rig).await;
-    let opened = |count: usize| senders.lock().unwrap().len() == count;
-    until(|| opened(1)).await;
-    let call = pipe.call("echo", r#"{"text":"x"}"#).await;
-    until(|| opened(2)).await;
-    let our_id = rig.server.got("tools/call")[0].at("id");
-    let first = senders.lock().unwrap()[1].clone();
-    first.send("id: e1\nretry: 50\ndata:\n\n".to_owned()).unwrap();
-    senders.lock().unwrap()[1] = mpsc::unbounded_channel().0;
-    drop(first);
-    until(|| opened(3)).await;
-    let get = rig.server.received.lock().unwrap().last().cloned().unwrap();
+    let mut interrupted = Interrupted::after("id: e1\nretry: 50\ndata:\n\n", Settings::default()).await;
+    until(|| interrupted.opened() == 3).await;
+    let server = &interrupted.rig.server;
+    let get = server.received.lock().unwrap().last().cloned().unwrap();
     assert_eq!((get.header("last-event-id"), get.header("mcp-session-id")), ("e1", "the-one-session"));
+    let our_id = server.got("tools/call")[0].at("id");
     let answer = event(&format!(r#"{{"jsonrpc":"2.0","id":{our_id},"result":{{"text":"at last"}}}}"#));
-    senders.lock().unwrap()[2].send(answer).unwrap();
-    let answered = pipe.answer(&call).await;
-    assert_eq!(at(&answered, "result|text"), "at last");
+    interrupted.senders.lock().unwrap()[2].send(answer).unwrap();
+    assert_eq!(at(&interrupted.answer().await, "result|text"), "at last");
 }
 
-/// Without an event id there is nowhere to come back to: an error is better than silence.
+/// Without an event id, or with one that no header should carry, there is nowhere to come back to: an error is better
+/// than silence.
 #[tokio::test]
 async fn on_a_pipe_an_answer_that_is_lost_is_said_to_be() {
-    let (play, senders) = streaming();
-    let rig = Rig::start(OPEN, false, play, Settings::default()).await;
-    let mut pipe = Pipe::legacy(&rig).await;
-    let opened = |count: usize| senders.lock().unwrap().len() == count;
-    until(|| opened(1)).await;
-    let call = pipe.call("echo", r#"{"text":"x"}"#).await;
-    until(|| opened(2)).await;
-    senders.lock().unwrap()[1] = mpsc::unbounded_channel().0;
-    let answered = pipe.answer(&call).await;
-    assert_eq!(at(&answered, "error|code"), "41006");
+    let long = format!("id: {}\nretry: 50\ndata:\n\n", "e".repeat(1025));
+    for said in [": nothing\n\n", long.as_str()] {
+        let mut interrupted = Interrupted::after(said, Settings::default()).await;
+        assert_eq!(at(&interrupted.answer().await, "error|code"), "41006");
+        assert_eq!(interrupted.opened(), 2);
+    }
+}
+
+/// Coming back is part of the call, and a call ends.
+#[tokio::test]
+async fn on_a_pipe_coming_back_takes_no_longer_than_a_call_may() {
+    let settings = Settings { call_timeout_ms: 300, ..Settings::default() };
+    let mut interrupted = Interrupted::after("id: e1\nretry: 10000\ndata:\n\n", settings).await;
+    assert_eq!(at(&interrupted.answer().await, "error|code"), "41006");
+    assert_eq!(interrupted.opened(), 2);
+}
+
+/// Coming back is judged like everything else, and what was refused is in the log.
+#[tokio::test]
+async fn on_a_pipe_a_refused_coming_back_is_recorded() {
+    let mut interrupted = Interrupted::after("id: e1\nretry: 500\ndata:\n\n", Settings::default()).await;
+    let rig = &interrupted.rig;
+    let grants = GrantTable::build([entry(TOKEN, grant("alice", &[("fake", "p")]))], None).unwrap();
+    let servers = vec![spec("fake", url_of(&rig.server))];
+    rig.gateway.replace(Snapshot::compile(servers, Vec::new(), grants).unwrap());
+    assert_eq!(at(&interrupted.answer().await, "error|code"), "41006");
+    let refused = |record: &Value| at(record, "method") == "GET" && at(record, "rule") == "(no policy)";
+    assert_eq!(interrupted.rig.records().iter().filter(|record| refused(record)).count(), 1);
+    assert_eq!(interrupted.opened(), 2);
 }
 
 #[tokio::test]

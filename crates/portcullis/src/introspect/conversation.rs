@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use portcullis_json::{Object, Value};
 use portcullis_mcp::meta::key;
-use portcullis_mcp::{Era, Id, code, write};
+use portcullis_mcp::{Era, ErrorObject, Id, code, write};
 
 use super::http::Endpoint;
 use super::lines::Lines;
@@ -22,6 +22,15 @@ const TOOLS_MAX: usize = 10_000;
 /// What is asked for in the older era.
 const LEGACY: &str = "2025-11-25";
 const MODERN: &str = "2026-07-28";
+
+/// What to say to a request of the server: `ping` alone is answered, the rest is declined. Nothing to a notification.
+pub(super) fn answer_to(message: &Value) -> Option<String> {
+    let id = message.get("id").and_then(Id::from_value)?;
+    Some(match message.get("method").and_then(Value::as_str) {
+        Some("ping") => write::result(&id, Object::new()),
+        _ => write::error(Some(&id), ErrorObject::new(code::METHOD_NOT_FOUND, "not offered")),
+    })
+}
 
 enum Channel {
     Lines(Lines),

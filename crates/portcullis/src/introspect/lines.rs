@@ -9,6 +9,7 @@ use portcullis_mcp::{ErrorObject, Id, code, write};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe::{Receiver, Sender};
 
+use super::conversation::answer_to;
 use super::process::{Process, Streams};
 use super::{Fault, LocalCommand, MESSAGE_BYTES_MAX, MESSAGE_DEPTH_MAX, MESSAGES_MAX};
 
@@ -107,16 +108,11 @@ impl Lines {
         }
     }
 
-    /// What a server asks is declined; `ping` alone is answered.
     async fn answer(&mut self, message: &Value) -> Result<(), Fault> {
-        let Some(id) = message.get("id").and_then(Id::from_value) else {
-            return Ok(());
-        };
-        let text = match message.get("method").and_then(Value::as_str) {
-            Some("ping") => write::result(&id, Object::new()),
-            _ => write::error(Some(&id), ErrorObject::new(code::METHOD_NOT_FOUND, "not offered")),
-        };
-        self.send(&text).await
+        match answer_to(message) {
+            Some(text) => self.send(&text).await,
+            None => Ok(()),
+        }
     }
 
     /// Bytes stay in the buffer when nobody waits any longer, so a read can be given up and begun again.

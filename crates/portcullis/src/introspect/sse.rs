@@ -13,6 +13,7 @@ use portcullis_mcp::sse::{Event, Reader, SseLimits};
 use portcullis_mcp::{ErrorObject, Id, code, write};
 use portcullis_state::Secret;
 
+use super::conversation::answer_to;
 use super::http::{self, HttpClient};
 use super::{Fault, MESSAGE_BYTES_MAX, MESSAGES_MAX};
 
@@ -136,16 +137,11 @@ impl OlderEndpoint {
         }
     }
 
-    /// What a server asks is declined; `ping` alone is answered.
     async fn answer(&mut self, message: &Value) -> Result<(), Fault> {
-        let Some(id) = message.get("id").and_then(Id::from_value) else {
-            return Ok(());
-        };
-        let text = match message.get("method").and_then(Value::as_str) {
-            Some("ping") => write::result(&id, Object::new()),
-            _ => write::error(Some(&id), ErrorObject::new(code::METHOD_NOT_FOUND, "not offered")),
-        };
-        self.say(text).await
+        match answer_to(message) {
+            Some(text) => self.say(text).await,
+            None => Ok(()),
+        }
     }
 
     async fn send(&self, mut request: Request<Full<Bytes>>) -> Result<Response<Incoming>, Fault> {

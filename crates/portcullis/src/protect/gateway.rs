@@ -185,9 +185,11 @@ pub(super) fn take_down(additions: &Additions) -> Result<(), String> {
         let gone = |fault: String| if fault.starts_with("there is no ") { Ok(()) } else { Err(fault) };
         asked.map(drop).or_else(gone)
     };
-    // Nobody may use them any more, whatever comes of the rest.
-    additions.grants.iter().try_for_each(|grant| ask("grant revoke", "grant", grant))?;
-    additions.servers.iter().try_for_each(|server| ask("server remove", "name", server))
+    let grants = additions.grants.iter().map(|grant| ask("grant revoke", "grant", grant));
+    let servers = additions.servers.iter().map(|server| ask("server remove", "name", server));
+    // Each is tried, whatever comes of the others: a grant that stays is worse than a message too few.
+    let outcomes: Vec<Result<(), String>> = grants.chain(servers).collect();
+    outcomes.into_iter().collect()
 }
 
 /// Why a server cannot go behind the gateway, if it cannot.
