@@ -5,6 +5,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use pharo_interop::{CommandLine, Settings, say, serve};
 
+#[global_allocator]
+static ALLOCATOR: mimalloc::MiMalloc = mimalloc::MiMalloc;
+
 /// For name look-ups and screenshot files.
 const BLOCKING_THREADS_MAX: usize = 8;
 

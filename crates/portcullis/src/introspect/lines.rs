@@ -4,8 +4,7 @@ use std::collections::VecDeque;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use portcullis_catalogue::inert;
-use portcullis_json::{Limits, Object, Value, parse};
-use portcullis_mcp::{ErrorObject, Id, code, write};
+use portcullis_json::{Limits, Value, parse};
 use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
 use tokio::net::unix::pipe::{Receiver, Sender};
 

@@ -8,9 +8,8 @@ use hyper::body::{Bytes, Incoming};
 use hyper::header::{ACCEPT, CONTENT_TYPE, HeaderMap, HeaderValue};
 use hyper::{Method, Request, Response, Uri};
 use portcullis_gateway::{Reach, sse_address};
-use portcullis_json::{Object, Value};
+use portcullis_json::Value;
 use portcullis_mcp::sse::{Event, Reader, SseLimits};
-use portcullis_mcp::{ErrorObject, Id, code, write};
 use portcullis_state::Secret;
 
 use super::conversation::answer_to;
