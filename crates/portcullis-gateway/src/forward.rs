@@ -8,6 +8,7 @@ mod legacy_sse;
 
 pub use legacy_sse::sse_address;
 
+use std::pin::pin;
 use std::sync::Arc;
 
 use bytes::Bytes;
@@ -16,7 +17,7 @@ use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, StatusCode, Uri}
 use http_body_util::Full;
 use hyper::body::Incoming;
 use portcullis_mcp::headers::{self, ParamHeaders};
-use portcullis_mcp::{Era, Id, Message, Response};
+use portcullis_mcp::{Era, Id, Message, Response, Subject};
 use portcullis_state::log::Ending;
 use tokio::time::{Instant, timeout_at};
 
@@ -27,6 +28,7 @@ use crate::gateway::Gateway;
 use crate::own::UpstreamSession;
 use crate::record::{self, Closing, Outgoing, OutgoingKind, Permit, Receipt};
 use crate::server::Server;
+use crate::shown::Verbatim;
 use crate::snapshot::Transport;
 use crate::stop::{Stop, UpstreamFault};
 
@@ -46,6 +48,8 @@ pub(crate) struct Reply {
     pub(crate) payload: Payload,
     /// The session that it opened.
     pub(crate) session: Option<UpstreamSession>,
+    /// The words of a list of tools, to be recognised the next time.
+    pub(crate) said: Option<Verbatim>,
     /// To be finished when the answer is complete.
     pub(crate) receipt: Receipt,
 }
@@ -53,6 +57,8 @@ pub(crate) struct Reply {
 pub(crate) enum Payload {
     /// One response.
     Message(Response),
+    /// A list of tools in the very words of one that was read before.
+    Again(Verbatim),
     /// A stream.
     Stream(EventSource),
     /// Taken without an answer.
@@ -63,19 +69,24 @@ pub(crate) enum Payload {
 pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Reply, Stop> {
     let (server, outgoing, mut receipt) = permit.spend();
     let deadline = Instant::now() + server.answer_timeout(&gateway.settings);
+    let nudge = receipt.take_nudge();
     // Apart from its caller: what one way of sending needs is large, and each call is one task that is moved.
     let exchanged = match (&server.config.transport, &server.pool) {
         _ if gateway.is_over() => Err(UpstreamFault::Unreachable),
-        (Transport::Http(url), _) => Box::pin(over_http(gateway, &server, url, outgoing, deadline)).await,
+        (Transport::Http(url), _) => {
+            let sending = Box::pin(over_http(gateway, &server, url, outgoing, deadline));
+            nudging(sending, nudge).await
+        }
         (_, Some(pool)) => {
-            duplex::Sending { gateway, server: &server, pool, deadline }.exchange(outgoing).await
+            let sending = duplex::Sending { gateway, server: &server, pool, deadline };
+            nudging(pin!(sending.exchange(outgoing)), nudge).await
         }
         (_, None) => Err(UpstreamFault::Unreachable),
     };
     match exchanged {
-        Ok(Exchanged { payload, session, status }) => {
+        Ok(Exchanged { payload, session, said, status }) => {
             receipt.note_status(status.map(|status| status.as_u16()));
-            Ok(Reply { payload, session, receipt })
+            Ok(Reply { payload, session, said, receipt })
         }
         Err(fault) => {
             tracing::warn!(server = server.name(), fault = %fault.text(), "a server failed");
@@ -86,6 +97,19 @@ pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Re
             Err(fault.into())
         }
     }
+}
+
+/// Waits for the answer; the nudge is given, by dropping it, once the message is on its way.
+async fn nudging<T, N>(mut sending: impl Future<Output = T> + Unpin, nudge: Option<N>) -> T {
+    if nudge.is_some() {
+        tokio::select! {
+            biased;
+            answer = &mut sending => return answer,
+            // Whoever writes to the connection had a turn then.
+            () = tokio::task::yield_now() => drop(nudge),
+        }
+    }
+    sending.await
 }
 
 impl Reply {
@@ -99,7 +123,7 @@ impl Reply {
     pub(crate) fn complete(self) -> (Payload, Closing) {
         let ending = match &self.payload {
             Payload::Message(response) => record::ending_of(&response.outcome),
-            Payload::Stream(_) | Payload::Accepted => Ending::Answered,
+            Payload::Again(_) | Payload::Stream(_) | Payload::Accepted => Ending::Answered,
         };
         (self.payload, self.receipt.closing(ending))
     }
@@ -109,12 +133,13 @@ impl Reply {
 struct Exchanged {
     payload: Payload,
     session: Option<UpstreamSession>,
+    said: Option<Verbatim>,
     status: Option<StatusCode>,
 }
 
 impl Exchanged {
     fn of(payload: Payload) -> Exchanged {
-        Exchanged { payload, session: None, status: None }
+        Exchanged { payload, session: None, said: None, status: None }
     }
 
     fn in_session(payload: Payload, attachment: Arc<Attachment>) -> Exchanged {
@@ -132,6 +157,7 @@ async fn over_http(
     let era = outgoing.place.era;
     let in_session = outgoing.place.session.is_some();
     let expected = expected_id(&outgoing.kind);
+    let lists_tools = lists_tools(&outgoing.kind);
     let request = build(server, url, outgoing)?;
     let answered = timeout_at(deadline, gateway.upstream(server).request(request)).await;
     let answer = answered.map_err(|_| UpstreamFault::TimedOut)?.map_err(|error| {
@@ -142,6 +168,7 @@ async fn over_http(
     let (head, body) = answer.into_parts();
     check_status(head.status, era, in_session)?;
     let session = session_id(&head.headers)?;
+    let mut said = None;
     let payload = match media_type(&head.headers)? {
         _ if matches!(head.status, StatusCode::ACCEPTED | StatusCode::NO_CONTENT) => Payload::Accepted,
         Some(Media::Events) if head.status.is_success() => {
@@ -150,21 +177,52 @@ async fn over_http(
         // Whatever is said to a notification, nobody waits for it.
         Some(Media::Json) if expected.is_none() && head.status.is_success() => Payload::Accepted,
         Some(Media::Json) => {
-            let (bytes, _spent) = collect(gateway, body, deadline).await?;
-            let message = read_message(&bytes, era, gateway.settings.result_bytes_max);
-            // A page of some proxy in between is better told by its status.
-            let message = message.map_err(|fault| match head.status.is_success() {
-                true => fault,
-                false => UpstreamFault::Status(head.status.as_u16()),
-            })?;
-            Payload::Message(own_response(message, expected.as_ref())?)
+            let (bytes, spent) = collect(gateway, body, deadline).await?;
+            if lists_tools && head.status.is_success() {
+                let list = expected.as_ref().and_then(|id| Verbatim::of(&bytes, era, id));
+                said = list.map(|list| list.holding(spent));
+            }
+            match said.take_if(|said| server.shown.has_read(said)) {
+                Some(said) => Payload::Again(said),
+                None => {
+                    let response = read_response(gateway, &bytes, era, expected.as_ref());
+                    // A page of some proxy in between is better told by its status.
+                    Payload::Message(response.map_err(|fault| match head.status.is_success() {
+                        true => fault,
+                        false => UpstreamFault::Status(head.status.as_u16()),
+                    })?)
+                }
+            }
         }
         _ if expected.is_none() && head.status.is_success() => Payload::Accepted,
         _ if head.status.is_success() => return Err(UpstreamFault::NotMcp("neither JSON nor events")),
         _ => return Err(UpstreamFault::Status(head.status.as_u16())),
     };
     let session = session.map(UpstreamSession::Named);
-    Ok(Exchanged { payload, session, status: Some(head.status) })
+    Ok(Exchanged { payload, session, said, status: Some(head.status) })
+}
+
+fn lists_tools(kind: &OutgoingKind) -> bool {
+    match kind {
+        OutgoingKind::Message { message: Message::Request(request), .. } => {
+            request.method.subject == Subject::ToolList
+        }
+        _ => false,
+    }
+}
+
+/// Reads words that were recognised, where what was made of them before is of no use.
+pub(crate) fn read_again(gateway: &Gateway, said: &Verbatim) -> Result<Response, UpstreamFault> {
+    read_response(gateway, &said.text, said.era, Some(&said.id))
+}
+
+fn read_response(
+    gateway: &Gateway,
+    bytes: &[u8],
+    era: Era,
+    expected: Option<&Id>,
+) -> Result<Response, UpstreamFault> {
+    own_response(read_message(bytes, era, gateway.settings.result_bytes_max)?, expected)
 }
 
 fn expected_id(kind: &OutgoingKind) -> Option<Id> {
@@ -299,5 +357,36 @@ fn into_text(message: Message) -> String {
             let id = response.id.clone().unwrap_or_else(|| Id::from(""));
             response.into_text(&id)
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn a_nudge_is_given_behind_the_message_and_not_behind_its_answer() {
+        let nudge = Arc::new(());
+        let held = nudge.clone();
+        // Stands for whoever writes to the connection: woken by the sending, before the nudge is given.
+        let (send, message) = tokio::sync::oneshot::channel();
+        let (seen, writer_saw) = tokio::sync::oneshot::channel();
+        let writer_held = nudge.clone();
+        tokio::spawn(async move {
+            let () = message.await.unwrap();
+            seen.send(Arc::strong_count(&writer_held)).unwrap();
+        });
+        tokio::task::yield_now().await;
+        let sending = Box::pin(async move {
+            send.send(()).unwrap();
+            std::future::pending::<()>().await
+        });
+        let waiting = tokio::spawn(nudging(sending, Some(held)));
+        assert_eq!(writer_saw.await.unwrap(), 3, "the message goes first");
+        for _ in 0..10 {
+            tokio::task::yield_now().await;
+        }
+        assert_eq!(Arc::strong_count(&nudge), 1, "nobody waits for the answer with it");
+        waiting.abort();
     }
 }

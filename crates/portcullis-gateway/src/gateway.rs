@@ -202,8 +202,10 @@ impl Gateway {
         self.live().server(server).map(|server| server.output.lines())
     }
 
-    /// Ends every process of every server, and waits until they are gone or time is up. For stopping.
+    /// Ends every process of every server, and waits until they are gone or time is up. For stopping: from now on
+    /// nothing leaves any more, so that a call that outlived the drain starts no program that nobody ends.
     pub async fn end_processes(&self) {
+        self.over.store(true, Ordering::Release);
         let live = self.live();
         let pools = live.servers.values().filter_map(|server| server.pool.as_ref());
         let connections: Vec<_> = pools.flat_map(Pool::connections).collect();
@@ -278,11 +280,7 @@ impl Gateway {
         self.closing.load(Ordering::Acquire)
     }
 
-    /// From now on nothing leaves any more: a call that outlived the drain starts no program that nobody ends.
-    pub(crate) fn end(&self) {
-        self.over.store(true, Ordering::Release);
-    }
-
+    /// Whether the programs of the servers are ended, or being ended.
     pub(crate) fn is_over(&self) -> bool {
         self.over.load(Ordering::Acquire)
     }

@@ -50,6 +50,7 @@ mod scrub;
 mod server;
 mod sessions;
 mod settings;
+mod shown;
 mod snapshot;
 mod stall;
 mod stop;

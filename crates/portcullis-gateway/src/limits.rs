@@ -297,7 +297,7 @@ pub(crate) mod tests {
         let admitted = admit(&gateway, approved(&gateway)).unwrap_or_else(|_| panic!("it fits"));
         let trail = Trail { grant: Some("g".into()), ..Trail::new(gateway.now()).unwrap() };
         let permit = crate::record::record(&gateway, admitted, &trail).await.unwrap_or_else(|_| panic!());
-        gateway.end();
+        gateway.end_processes().await;
         let left = crate::forward::forward(&gateway, permit).await;
         assert!(matches!(left, Err(Stop::Upstream(crate::stop::UpstreamFault::Unreachable))));
         assert!(server.accept().is_err(), "something was sent");

@@ -85,7 +85,6 @@ pub async fn serve(
     drop(door);
     drain(&gateway, &connections).await;
     gateway.end_all_sessions().await;
-    gateway.end();
     gateway.end_processes().await;
     lanes.end().await;
     gateway.flush();

@@ -65,13 +65,14 @@ pub(crate) async fn request(
     let method = Method::find(method).ok_or(Refusal::UnknownMethod)?;
     let message = Message::Request(Request { id: id.clone(), method, params: Some(params) });
     let (outcome, session) = match send(gateway, server, place, message).await? {
-        Reply { payload: Payload::Stream(events), session, receipt } => {
+        Reply { payload: Payload::Stream(events), session, receipt, .. } => {
             let answered = answer_in(events, &id, server, gateway).await;
             receipt.finish_with(&answered);
             (answered?, session)
         }
         reply => match reply.close() {
             (Payload::Message(response), session) => (response.outcome, session),
+            (Payload::Again(said), session) => (forward::read_again(gateway, &said)?.outcome, session),
             _ => return Err(UpstreamFault::NotMcp("no answer to a request").into()),
         },
     };

@@ -13,8 +13,8 @@ use portcullis_json::Digest;
 use portcullis_mcp::{self as mcp, Era, Id, Message};
 use portcullis_policy::{Class, Effect, Reservation};
 use portcullis_state::log::{
-    Arguments, Charge, Decision, Ending, Entry, LogFault, Outcome, PolicyName, RiskClass, Shadow, Ticket,
-    Verdict,
+    Arguments, Charge, Decision, Ending, Entry, LogFault, Nudge, Outcome, PolicyName, RiskClass, Shadow,
+    Ticket, Verdict,
 };
 use portcullis_state::new_id;
 
@@ -146,7 +146,7 @@ pub(crate) async fn record(
     };
     // With other processes on the same log, whether it still fits is known only when it is this one's turn.
     let settle = || reserved.settle(gateway, &verdict.obligations.charges);
-    let ticket = match append(gateway, trail, &decided, settle) {
+    let mut ticket = match append(gateway, trail, &decided, settle) {
         Ok(ticket) => ticket,
         Err(stop) => {
             reserved.give_back(gateway);
@@ -154,7 +154,7 @@ pub(crate) async fn record(
         }
     };
     // From here on the log has the decision: dropped in any way, the receipt says that nothing was sent.
-    let receipt = Receipt::new(gateway, trail, &ticket, charges, reserved.into_reservation());
+    let receipt = Receipt::new(gateway, trail, &mut ticket, charges, reserved.into_reservation());
     settled(ticket, RECORD_WAIT_MAX).await?;
     // The disk took its time; after a revocation has returned nothing starts.
     check_grant(gateway, trail)?;
@@ -201,8 +201,8 @@ async fn unjudged(
     rule: Option<&str>,
 ) -> Result<Permit, Stop> {
     let decided = Decided { rule, ..Decided::plain(Verdict::Allowed, "") };
-    let ticket = append(gateway, trail, &decided, || Ok(gateway.now()))?;
-    let receipt = Receipt::new(gateway, trail, &ticket, Vec::new(), None);
+    let mut ticket = append(gateway, trail, &decided, || Ok(gateway.now()))?;
+    let receipt = Receipt::new(gateway, trail, &mut ticket, Vec::new(), None);
     settled(ticket, RECORD_WAIT_MAX).await?;
     Ok(Permit { server: server.clone(), outgoing, receipt })
 }
@@ -290,6 +290,8 @@ pub(crate) struct Receipt {
     server: Option<String>,
     tool: Option<String>,
     decision: u64,
+    /// The keeper of the log is told of the decision when the call is on its way.
+    nudge: Option<Nudge>,
     charges: Vec<Charge>,
     reservation: Option<Reservation>,
     started: Instant,
@@ -321,7 +323,7 @@ impl Receipt {
     fn new(
         gateway: &Arc<Gateway>,
         trail: &Trail,
-        ticket: &Ticket,
+        ticket: &mut Ticket,
         charges: Vec<Charge>,
         reservation: Option<Reservation>,
     ) -> Receipt {
@@ -332,6 +334,7 @@ impl Receipt {
             server: trail.server.clone(),
             tool: trail.tool.clone(),
             decision: ticket.position().sequence,
+            nudge: ticket.take_nudge(),
             charges,
             reservation,
             started: Instant::now(),
@@ -340,6 +343,11 @@ impl Receipt {
             open: true,
             left: false,
         }
+    }
+
+    /// What may be done as soon as the call is on its way.
+    pub(crate) fn take_nudge(&mut self) -> Option<Nudge> {
+        self.nudge.take()
     }
 
     /// The server answers, under this status; how the answer ends is not known yet.

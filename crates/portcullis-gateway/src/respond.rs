@@ -42,6 +42,12 @@ pub(crate) enum Answer {
 }
 
 impl Answer {
+    /// A result that is written already.
+    pub(crate) fn of_result(id: &Id, result: &str) -> Answer {
+        let text = write::written_result(id, result);
+        Answer::Message { text, session: None, modern_error: None, closing: None }
+    }
+
     /// The same, which is written down when it was given.
     pub(crate) fn closed_by(self, closing: Closing) -> Answer {
         match self {

@@ -6,12 +6,14 @@ mod opening;
 
 use std::sync::Arc;
 
+use portcullis_json::{Value, compact};
 use portcullis_mcp::{Era, Message, Outcome, Subject};
+use portcullis_policy::Detectors;
 
 use crate::authenticate::Caller;
 use crate::decide::Allowed;
 use crate::filter;
-use crate::forward::{Payload, Reply};
+use crate::forward::{self, Payload, Reply};
 use crate::gateway::Gateway;
 use crate::own;
 use crate::question::{About, Asked};
@@ -20,6 +22,7 @@ use crate::relay::{self, Lists, Purpose};
 use crate::respond::Answer;
 use crate::room::{Held, InFlightPermit};
 use crate::sessions::Call;
+use crate::shown::{Cut, Verbatim};
 use crate::stop::{Stop, UpstreamFault};
 
 /// How an answer finds its way back.
@@ -100,16 +103,57 @@ impl Returning {
                     relay::start(gateway, self.caller, self.era, purpose, source, receipt, self.held);
                 stream.map(Answer::Stream)
             }
-            (_, reply) => {
+            (_, mut reply) => {
                 self.close_call(&call);
-                match reply.complete() {
-                    (Payload::Message(response), closing) => {
+                let said = reply.said.take();
+                let (payload, closing) = reply.complete();
+                let answer = match (payload, said) {
+                    (Payload::Message(response), None) => {
                         filter::prepare(gateway, &self.caller, &call, &response.outcome).await?;
-                        let answer = self.message(gateway, &call, response.outcome, None)?;
-                        Ok(answer.closed_by(closing))
+                        self.message(gateway, &call, response.outcome, None)?
                     }
-                    _ => Err(UpstreamFault::NotMcp("no answer to a request").into()),
-                }
+                    (Payload::Message(response), Some(said)) => {
+                        Box::pin(self.list(gateway, &call, response.outcome, said)).await?
+                    }
+                    (Payload::Again(said), _) => Box::pin(self.list_again(gateway, &call, said)).await?,
+                    (Payload::Stream(_) | Payload::Accepted, _) => {
+                        return Err(UpstreamFault::NotMcp("no answer to a request").into());
+                    }
+                };
+                Ok(answer.closed_by(closing))
+            }
+        }
+    }
+
+    /// A list of tools as the caller may see it, kept with the words that it came in.
+    async fn list(
+        &self,
+        gateway: &Arc<Gateway>,
+        call: &Call,
+        outcome: Outcome,
+        said: Verbatim,
+    ) -> Result<Answer, Stop> {
+        // Taken before anything is cut: what changes meanwhile makes what is kept useless, never wrong.
+        let cut = Cut::now(gateway, &self.caller);
+        filter::prepare(gateway, &self.caller, call, &outcome).await?;
+        match filter::outcome(gateway, &self.caller, self.era, call, outcome)? {
+            Outcome::Result(result) if is_kept(call) => {
+                let result: Arc<str> = compact(&Value::Object(result)).into();
+                self.caller.server.shown.keep(said, cut, result.clone());
+                Ok(Answer::of_result(&call.client_id, &result))
+            }
+            outcome => Ok(self.cut_message(call, outcome, None)),
+        }
+    }
+
+    /// A list that was read before: shown as before where it is cut by the same.
+    async fn list_again(&self, gateway: &Arc<Gateway>, call: &Call, said: Verbatim) -> Result<Answer, Stop> {
+        let cut = Cut::now(gateway, &self.caller);
+        match self.caller.server.shown.find(&said, &cut).filter(|_| is_kept(call)) {
+            Some(result) => Ok(Answer::of_result(&call.client_id, &result)),
+            None => {
+                let outcome = forward::read_again(gateway, &said)?.outcome;
+                self.list(gateway, call, outcome, said).await
             }
         }
     }
@@ -142,6 +186,11 @@ impl Returning {
         session: Option<String>,
     ) -> Result<Answer, Stop> {
         let outcome = filter::outcome(gateway, &self.caller, self.era, call, outcome)?;
+        Ok(self.cut_message(call, outcome, session))
+    }
+
+    /// The message for an outcome that is cut already.
+    fn cut_message(&self, call: &Call, outcome: Outcome, session: Option<String>) -> Answer {
         let modern_error = match &outcome {
             Outcome::Error(error) if self.era.is_modern() => Some(error.code),
             _ => None,
@@ -150,8 +199,13 @@ impl Returning {
             self.caller.server.eras.forget();
         }
         let text = portcullis_mcp::Response { id: None, outcome }.into_text(&call.client_id);
-        Ok(Answer::Message { text, session, modern_error, closing: None })
+        Answer::Message { text, session, modern_error, closing: None }
     }
+}
+
+/// What is blanked out of a list is looked for each time.
+fn is_kept(call: &Call) -> bool {
+    call.redact == Detectors::default()
 }
 
 fn lacks_the_method(reply: &Reply) -> bool {

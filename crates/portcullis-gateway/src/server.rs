@@ -16,6 +16,7 @@ use crate::probe::EraMemory;
 use crate::process::Output;
 use crate::scrub::Scrubber;
 use crate::settings::{Settings, UPSTREAM_ANSWER_TIMEOUT_MS_CAP, milliseconds};
+use crate::shown::ShownLists;
 use crate::snapshot::{ServerConfig, Transport, Tuning};
 use crate::tool::Tool;
 use crate::transport::ProcessMode;
@@ -28,6 +29,8 @@ pub(crate) struct Server {
     pub(crate) catalogue: Catalogue,
     pub(crate) eras: EraMemory,
     pub(crate) scrubber: Scrubber,
+    /// Lists as clients were shown them.
+    pub(crate) shown: ShownLists,
     /// Its connections, where one carries messages of both sides.
     pub(crate) pool: Option<Pool>,
     /// What its programs write to standard error.
@@ -43,6 +46,7 @@ impl Server {
             eras: EraMemory::default(),
             pool: pool(&config),
             scrubber,
+            shown: ShownLists::default(),
             output: Output::default(),
             next_id: AtomicI64::new(1),
             tuning: ArcSwap::new(config.tuning.clone()),
@@ -57,6 +61,10 @@ impl Server {
     /// Takes over what may change: sessions and what was found out stay.
     pub(crate) fn tune(&self, config: &ServerConfig) {
         self.tuning.store(config.tuning.clone());
+    }
+
+    pub(crate) fn tuning(&self) -> Arc<Tuning> {
+        self.tuning.load_full()
     }
 
     /// The class of a tool: an administrator's word, or else what the rules say. And whether it is the former.

@@ -77,6 +77,9 @@ pub(crate) async fn resume(
     last_event_id: Option<String>,
 ) -> Result<Reply, Stop> {
     let (started, mut trail) = (Instant::now(), Trail::of(gateway, &caller)?);
+    trail.method = "GET";
+    trail.session = caller.session.as_ref().map(|session| session.id.clone());
+    trail.class = Some(RiskClass::Read);
     let reply = match caller.again(gateway) {
         Ok(caller) => ask_for_events(gateway, caller, last_event_id, &mut trail).await,
         Err(why) => Err(why.into()),

@@ -20,6 +20,12 @@ pub fn result(id: &Id, result: Object) -> String {
     finish(envelope().with("id", id.to_value()).with("result", result))
 }
 
+/// A response that carries a result which is written already.
+pub fn written_result(id: &Id, result: &str) -> String {
+    let id = compact(&id.to_value());
+    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+}
+
 /// A response that carries an error; without an id when the request had none that could be read.
 pub fn error(id: Option<&Id>, error: ErrorObject) -> String {
     let mut object = Object::new().with("code", error.code).with("message", error.message);

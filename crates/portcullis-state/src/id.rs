@@ -3,6 +3,8 @@
 //! The form is ULID's: 26 letters and digits of Crockford's base 32. Grants have them, and the gateway
 //! takes them for requests.
 
+use std::cell::RefCell;
+
 use jiff::Timestamp;
 
 use crate::StateFault;
@@ -10,17 +12,32 @@ use crate::keys::random;
 
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
 const DIGITS: u32 = 26;
+/// Random bytes that are fetched at once.
+const STOCK_BYTES: usize = 1024;
 
 /// A new identifier such as `g_01JCQ5…`.
 pub fn new_id(prefix: &str, now: Timestamp) -> Result<String, StateFault> {
     let milliseconds = u64::try_from(now.as_millisecond()).unwrap_or_default();
-    let mut bytes = [0; 16];
-    for (byte, random) in bytes.iter_mut().zip(random::<16>()?.iter()) {
-        *byte = *random;
-    }
-    let random_part = u128::from_be_bytes(bytes) >> 48;
-    let number = (u128::from(milliseconds) << 80) | random_part;
+    let number = (u128::from(milliseconds) << 80) | (random_number()? >> 48);
     Ok(format!("{prefix}_{}", encode(number)))
+}
+
+/// Random numbers that no identifier has yet.
+type Stock = Vec<[u8; 16]>;
+
+thread_local! {
+    static STOCK: RefCell<Stock> = const { RefCell::new(Stock::new()) };
+}
+
+/// Taken from a stock: asking the system costs more than all the rest of an identifier. Nothing secret is made
+/// of these.
+fn random_number() -> Result<u128, StateFault> {
+    STOCK.with_borrow_mut(|stock| {
+        if stock.is_empty() {
+            stock.extend_from_slice(random::<STOCK_BYTES>()?.as_chunks().0);
+        }
+        stock.pop().map(u128::from_be_bytes).ok_or(StateFault::NoRandomness)
+    })
 }
 
 fn encode(number: u128) -> String {
@@ -32,6 +49,7 @@ fn encode(number: u128) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::collections::HashSet;
 
     #[test]
     fn ids_sort_by_time_and_do_not_repeat() {
@@ -40,7 +58,8 @@ mod tests {
         let late = new_id("g", at(1_800_000_000_001)).unwrap();
         assert!(early < late);
         assert_eq!(early.len(), 28);
-        assert_ne!(new_id("g", at(5)).unwrap(), new_id("g", at(5)).unwrap());
+        let many: HashSet<String> = (0..500).map(|_| new_id("g", at(5)).unwrap()).collect();
+        assert_eq!(many.len(), 500, "also beyond one stock");
         assert_eq!(encode(1_469_918_176_385 << 80).get(..10), Some("01ARYZ6S41"));
     }
 }

@@ -13,6 +13,7 @@ use clap::ValueEnum;
 use crate::{process, workspace};
 
 mod catalogue;
+mod cores;
 mod gateway;
 mod plot;
 mod start;
@@ -58,7 +59,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match arguments.subject {
         Subject::Catalogue => catalogue::run(),
         Subject::Json => run_benches("portcullis-json", &[]),
-        Subject::Pharo => run_benches("pharo-interop", &["--", "--check"]),
+        Subject::Pharo => run_pharo(),
         Subject::Wrap => wrap::run(),
         Subject::Gateway => gateway::run(arguments.short, arguments.write),
         Subject::Start => start::run(),
@@ -71,6 +72,18 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
 
 fn run_benches(package: &str, more: &[&str]) -> Result<()> {
     process::run(process::cargo(&["bench", "--package", package]).args(more))
+}
+
+/// Held to the budgets on one core, then shown on all.
+fn run_pharo() -> Result<()> {
+    run_benches("pharo-interop", &["--no-run"])?;
+    let cores = cores::Cores::of_this_process()?;
+    println!("everything on one core:");
+    cores.keep_to_one()?;
+    run_benches("pharo-interop", &["--", "--check"])?;
+    println!("on all cores:");
+    cores.use_all()?;
+    run_benches("pharo-interop", &[])
 }
 
 fn print_instructions_per_decision() -> Result<()> {

@@ -92,7 +92,7 @@ pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     if arguments.short {
         return run_on(workspace::build_product()?, arguments);
     }
-    process::run(&mut process::cargo(&["build", "--release", "--package", "portcullis", "--bins"]))?;
+    process::run(&mut process::cargo(&["build", "--release", "--workspace", "--bins"]))?;
     run_on(workspace::built("release/portcullis")?, arguments)
 }
 

@@ -88,7 +88,11 @@ impl Sending<'_> {
         self.pool.modern(place.owner.as_ref(), processes_max, start).map(|connection| (connection, false))
     }
 
+    /// Asked here once more: whoever waited for a turn may have got it by the end of the program before.
     fn start(&self, owner: Owner) -> Result<Arc<Connection>, UpstreamFault> {
+        if self.gateway.is_over() {
+            return Err(UpstreamFault::Unreachable);
+        }
         match &self.server.config.transport {
             Transport::Command(spec) => process::start(self.gateway, self.server, spec, owner),
             Transport::Http(_) | Transport::Sse(_) => Err(UpstreamFault::Unreachable),

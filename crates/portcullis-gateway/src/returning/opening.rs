@@ -20,7 +20,7 @@ impl Returning {
         call: &Call,
         reply: Reply,
     ) -> Result<Answer, Stop> {
-        let Reply { payload, session: upstream, receipt } = reply;
+        let Reply { payload, session: upstream, receipt, .. } = reply;
         let outcome = self.whole_answer(gateway, call, payload).await;
         receipt.finish_with(&outcome);
         let outcome = outcome?;
@@ -42,7 +42,7 @@ impl Returning {
             Payload::Stream(events) => {
                 own::answer_in(events, &call.our_id, &self.caller.server, gateway).await
             }
-            Payload::Accepted => Err(UpstreamFault::NotMcp("no answer to a request")),
+            Payload::Again(_) | Payload::Accepted => Err(UpstreamFault::NotMcp("no answer to a request")),
         }
     }
 

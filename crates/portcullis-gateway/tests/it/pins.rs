@@ -140,6 +140,32 @@ async fn a_pin_holds_until_it_is_accepted_and_then_the_new_one_does() {
     assert_eq!(listed(&rig).await, Vec::<String>::new(), "the old one is now a change");
 }
 
+/// What a server says in the same words is not read again: it is shown by what holds now all the same.
+#[tokio::test]
+async fn a_list_in_the_same_words_follows_policy_and_pins() {
+    let shelf = Shelf::of(&[read_file(), write_file()]);
+    let rig = shelf.rig().await;
+    let both = ["read_file", "write_file"];
+    for _ in 0..3 {
+        assert_eq!(listed(&rig).await, both);
+    }
+    rig.replace_policy(r#"{"version":"1","default":"allow","hide":["read_file"]}"#, 2);
+    assert_eq!(listed(&rig).await, ["write_file"]);
+    rig.replace_policy(OPEN, 3);
+    assert_eq!(listed(&rig).await, both);
+    shelf.put(&[tool("read_file", "Another text.", ""), write_file()]);
+    for _ in 0..3 {
+        assert_eq!(listed(&rig).await, ["write_file"]);
+    }
+    rig.accept("read_file").await;
+    assert_eq!(listed(&rig).await, both);
+    let same = rig.client.ask("tools/list", "", "").await;
+    assert_eq!(same.at("result|tools|0|description"), "Another text.");
+    assert_eq!((same.at("id"), same.at("result|cacheScope")), ("7".into(), "private".into()));
+    let decisions = rig.decisions("tools/list").into_iter().filter(|record| at(record, "grant") != "-");
+    assert_eq!(decisions.count(), 10, "each is judged and recorded");
+}
+
 #[tokio::test]
 async fn only_what_was_looked_at_can_be_accepted() {
     let shelf = Shelf::of(&[read_file()]);

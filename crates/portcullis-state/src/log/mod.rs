@@ -30,6 +30,7 @@ mod text;
 mod verify;
 mod writer;
 
+use std::fmt;
 use std::path::Path;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread::JoinHandle;
@@ -138,9 +139,32 @@ pub struct DecisionLog {
 pub struct Ticket {
     position: Position,
     waiting: Option<oneshot::Receiver<Result<(), LogFault>>>,
+    nudge: Option<Nudge>,
+}
+
+/// Wakes the keeper when it is dropped, so that a record is synced for which nobody waits. Waking a thread takes
+/// a while: whoever holds this may first do what somebody does wait for.
+#[must_use = "dropped at once, it wakes the keeper at once"]
+pub struct Nudge(Arc<Shared>);
+
+impl Drop for Nudge {
+    fn drop(&mut self) {
+        self.0.wake.notify_one();
+    }
+}
+
+impl fmt::Debug for Nudge {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Nudge")
+    }
 }
 
 impl Ticket {
+    /// What is left to do for a record that nobody waits for.
+    pub fn take_nudge(&mut self) -> Option<Nudge> {
+        self.nudge.take()
+    }
+
     /// The record's place in the log.
     pub fn position(&self) -> Position {
         self.position
@@ -213,10 +237,11 @@ impl DecisionLog {
         let waiting = must_be_durable.then(|| writer.wait_for_last()).transpose()?;
         let was_idle = writer.was_idle;
         drop(writer);
-        if was_idle || waiting.is_some() {
+        if waiting.is_some() {
             self.shared.wake.notify_one();
         }
-        Ok(Ticket { position, waiting })
+        let nudge = (was_idle && waiting.is_none()).then(|| Nudge(self.shared.clone()));
+        Ok(Ticket { position, waiting, nudge })
     }
 
     /// The last record.

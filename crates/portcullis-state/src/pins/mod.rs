@@ -8,7 +8,7 @@ mod rows;
 
 use std::collections::{BTreeMap, HashMap};
 use std::path::Path;
-use std::sync::{Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, PoisonError, RwLock};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -93,12 +93,13 @@ pub enum Step {
     },
 }
 
-type Fingerprints = HashMap<String, HashMap<String, Digest>>;
+/// What each tool of one server is pinned to.
+pub type Fingerprints = HashMap<String, Digest>;
 
 /// The pins of a data directory.
 pub struct Pins {
     connection: Mutex<Connection>,
-    pinned: RwLock<Fingerprints>,
+    pinned: RwLock<HashMap<String, Arc<Fingerprints>>>,
 }
 
 impl Pins {
@@ -130,12 +131,18 @@ impl Pins {
         }
         change.commit()?;
         let pinned = rows::all_fingerprints(&connection)?;
+        let pinned = pinned.into_iter().map(|(server, pins)| (server, Arc::new(pins))).collect();
         Ok(Pins { connection: Mutex::new(connection), pinned: RwLock::new(pinned) })
     }
 
     /// The fingerprint that the tool is pinned to, from memory.
     pub fn pinned(&self, server: &str, tool: &str) -> Option<Digest> {
-        self.pinned.read().unwrap_or_else(PoisonError::into_inner).get(server)?.get(tool).copied()
+        self.of_server(server)?.get(tool).copied()
+    }
+
+    /// What the tools of a server are pinned to, from memory: the same as long as nothing is changed.
+    pub fn of_server(&self, server: &str) -> Option<Arc<Fingerprints>> {
+        self.pinned.read().unwrap_or_else(PoisonError::into_inner).get(server).cloned()
     }
 
     /// Looks at the pins of one server and changes them, in one transaction that nobody gets in between of.
@@ -152,7 +159,7 @@ impl Pins {
         let done = work(&mut open)?;
         let now = rows::fingerprints(&open.change, server)?;
         open.change.commit().map_err(StateFault::from)?;
-        self.pinned.write().unwrap_or_else(PoisonError::into_inner).insert(server.to_owned(), now);
+        self.pinned.write().unwrap_or_else(PoisonError::into_inner).insert(server.to_owned(), Arc::new(now));
         Ok(done)
     }
 }

@@ -12,20 +12,17 @@ use crate::store::{stored_time, time};
 
 type Named<T> = (String, T);
 
-pub(super) fn all_fingerprints(database: &Connection) -> Result<Fingerprints, StateFault> {
+pub(super) fn all_fingerprints(database: &Connection) -> Result<HashMap<String, Fingerprints>, StateFault> {
     let mut query = database.prepare("SELECT server, tool, fingerprint FROM pins")?;
     let mut rows = query.query([])?;
-    let mut all = Fingerprints::new();
+    let mut all: HashMap<String, Fingerprints> = HashMap::new();
     while let Some(row) = rows.next()? {
         all.entry(row.get(0)?).or_default().insert(row.get(1)?, row.get(2)?);
     }
     Ok(all)
 }
 
-pub(super) fn fingerprints(
-    database: &Connection,
-    server: &str,
-) -> Result<HashMap<String, Digest>, StateFault> {
+pub(super) fn fingerprints(database: &Connection, server: &str) -> Result<Fingerprints, StateFault> {
     let mut query = database.prepare_cached("SELECT tool, fingerprint FROM pins WHERE server = ?1")?;
     let rows = query.query_map([server], |row| Ok((row.get(0)?, row.get(1)?)))?;
     Ok(rows.collect::<Result<_, _>>()?)

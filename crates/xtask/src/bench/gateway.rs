@@ -32,8 +32,7 @@ const SYNCS_MEASURED: usize = 200;
 
 /// Measures everything, prints it, and with `write` also keeps it in `docs/`. `short` looks at the main figure alone.
 pub(super) fn run(short: bool, write: bool) -> Result<()> {
-    let packages = ["--package", "portcullis", "--package", "portcullis-testkit"];
-    process::run(process::cargo(&["build", "--release"]).args(packages).args(["--bins"]))?;
+    process::run(&mut process::cargo(&["build", "--release", "--workspace", "--bins"]))?;
     allow_many_files();
     let directory = empty_directory("bench-gateway")?;
     let upstream = Peer::upstream()?;
@@ -160,11 +159,21 @@ fn count_records(path: &Path, counts: &mut [u64; 2]) -> Result<()> {
     Ok(())
 }
 
-/// The gateway's configuration: the upstream under several names, each with a grant.
+/// The gateway's configuration: the upstream under several names, each with a policy and a grant.
 fn configuration(directory: &Path, listen: SocketAddr, upstream: SocketAddr, settings: &str) -> Result<()> {
+    configuration_of(servers(), directory, listen, upstream, settings)
+}
+
+fn configuration_of(
+    servers: Vec<ServerLine>,
+    directory: &Path,
+    listen: SocketAddr,
+    upstream: SocketAddr,
+    settings: &str,
+) -> Result<()> {
     std::fs::write(directory.join("policy.json"), request::policy())?;
     let mut text = format!("listen = \"{listen}\"\ndata_dir = \"data\"\n\n[settings]\n{settings}{ROOM}");
-    for (name, path, era) in servers() {
+    for (name, path, era) in servers {
         std::fs::write(directory.join(format!("token-{name}")), request::token(&name))?;
         text.push_str(&format!(
             "\n[[servers]]\nname = \"{name}\"\nurl = \"http://{upstream}{path}\"\nera = \"{era}\"\n\n\
@@ -181,7 +190,9 @@ const ROOM: &str = "sessions_max = 20000\nsessions_per_grant_max = 20000\nconnec
                     connections_per_address_max = 20000\nstreams_max = 20000\nstreams_per_grant_max = 20000\n";
 
 /// Name, path at the upstream, era.
-fn servers() -> Vec<(String, String, &'static str)> {
+type ServerLine = (String, String, &'static str);
+
+fn servers() -> Vec<ServerLine> {
     let plain = [("up", "modern"), ("old", "legacy")];
     let plain = plain.map(|(name, era)| (name.to_owned(), "/mcp".to_owned(), era));
     let of_tools =

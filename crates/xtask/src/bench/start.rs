@@ -22,8 +22,8 @@ const FULL_BUDGET: Duration = Duration::from_secs(2);
 
 /// Measures and prints; fails where a budget is missed.
 pub(crate) fn run() -> Result<()> {
-    let build = ["build", "--release", "--package", "portcullis", "--package", "portcullis-gateway"];
-    process::run(process::cargo(&build).args(["--bins", "--example", "fill_log"]))?;
+    let build = ["build", "--release", "--workspace", "--bins", "--example", "fill_log"];
+    process::run(&mut process::cargo(&build))?;
     let place = workspace::target()?.join("bench-start");
     if place.exists() {
         std::fs::remove_dir_all(&place)?;

@@ -1,7 +1,8 @@
 //! What `portcullis wrap` adds to a call of a stdio server, and to its start.
 //!
-//! The bare server and the same one behind `wrap` are called in turns, in one run, so that both meet the same
-//! machine; the difference of the medians is the figure.
+//! The bare server, the same one behind a program that only copies, and the same one behind `wrap` are called in
+//! turns, in one run, so that all meet the same machine; the difference of the medians is the figure. In turns of
+//! many calls: a call right after one of another way would find the cores as that one left them.
 
 use std::io::{BufRead as _, BufReader, Write as _};
 use std::path::PathBuf;
@@ -10,31 +11,48 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, Result, ensure};
 
+use super::cores::Cores;
 use crate::{process, workspace};
 
-const CALLS: usize = 20_000;
-const WARM_UP: usize = 500;
+const ROUNDS: usize = 20;
+const CALLS_PER_ROUND: usize = 500;
 const STARTS: usize = 40;
+/// What `wrap` may add to a call, at the median, in microseconds.
+const CALL_BUDGET: f64 = 60.0;
+/// What it may add to a start.
+const START_BUDGET: f64 = 30_000.0;
 const POLICY: &str = r#"{"version":"1","default":"deny","tools":{"read_note":{}}}"#;
 
-/// Measures and prints.
+/// Measures and prints; an error if a budget is not kept on one core.
 pub(crate) fn run() -> Result<()> {
-    let packages = ["--package", "portcullis", "--package", "portcullis-testkit"];
-    process::run(process::cargo(&["build", "--release"]).args(packages).args(["--bins"]))?;
+    process::run(&mut process::cargo(&["build", "--release", "--workspace", "--bins"]))?;
     let bench = Bench::new()?;
-    let (bare, wrapped) = bench.calls()?;
-    report("a call of a Read tool", &bare, &wrapped);
-    let (bare, wrapped) = bench.starts()?;
-    report("start until `initialize` is answered", &bare, &wrapped);
+    let cores = Cores::of_this_process()?;
+    cores.keep_to_one()?;
+    let call = report("a call of a Read tool, everything on one core", &bench.calls()?);
+    cores.use_all()?;
+    report("a call of a Read tool, on all cores", &bench.calls()?);
+    let start = report("start until `initialize` is answered", &bench.starts()?);
+    ensure!(call <= CALL_BUDGET, "a call on one core costs {call:.1} µs more, of {CALL_BUDGET} µs");
+    ensure!(start <= START_BUDGET, "a start costs {start:.0} µs more, of {START_BUDGET} µs");
     Ok(())
 }
 
-fn report(what: &str, bare: &[Duration], wrapped: &[Duration]) {
-    println!("{what}, {} times each, in turns:", bare.len());
-    for (name, percent) in [("p50", 50), ("p99", 99)] {
-        let (bare, wrapped) = (microseconds(bare, percent), microseconds(wrapped, percent));
-        println!("  {name}: bare {bare:.1} µs, wrapped {wrapped:.1} µs, added {:.1} µs", wrapped - bare);
-    }
+/// Times of each way, sorted: bare, behind a program that only copies, behind `wrap`.
+type Times = [Vec<Duration>; 3];
+
+/// Prints them, and gives what `wrap` adds at the median, in microseconds.
+fn report(what: &str, times: &Times) -> f64 {
+    println!("{what}, {} times each, in turns:", times[0].len());
+    let added_at = |percent| {
+        let [bare, copied, wrapped] = times.each_ref().map(|times| microseconds(times, percent));
+        let (copying, wrapping) = (copied - bare, wrapped - bare);
+        println!("  p{percent}: bare {bare:.1} µs; copying adds {copying:.1} µs, wrap {wrapping:.1} µs");
+        wrapping
+    };
+    let median = added_at(50);
+    added_at(99);
+    median
 }
 
 /// The time below which so many of a hundred lie.
@@ -45,6 +63,7 @@ fn microseconds(sorted: &[Duration], percent: usize) -> f64 {
 
 struct Bench {
     server: PathBuf,
+    relay: PathBuf,
     portcullis: PathBuf,
     directory: PathBuf,
 }
@@ -59,58 +78,57 @@ impl Bench {
         std::fs::write(directory.join("policy.json"), POLICY)?;
         Ok(Bench {
             server: workspace::built("release/stdio-server")?,
+            relay: workspace::built("release/stdio-relay")?,
             portcullis: workspace::built("release/portcullis")?,
             directory,
         })
     }
 
-    fn bare(&self) -> Command {
-        Command::new(&self.server)
+    /// The three ways.
+    fn ways(&self) -> [Command; 3] {
+        let mut relay = Command::new(&self.relay);
+        relay.arg(&self.server);
+        let mut wrap = Command::new(&self.portcullis);
+        wrap.args(["wrap", "--label", "bench", "--data-dir"]).arg(self.directory.join("data"));
+        wrap.arg("--policy").arg(self.directory.join("policy.json")).arg("--").arg(&self.server);
+        [Command::new(&self.server), relay, wrap]
     }
 
-    fn wrapped(&self) -> Command {
-        let mut command = Command::new(&self.portcullis);
-        command.args(["wrap", "--label", "bench", "--data-dir"]).arg(self.directory.join("data"));
-        command.arg("--policy").arg(self.directory.join("policy.json")).arg("--").arg(&self.server);
-        command
-    }
-
-    fn calls(&self) -> Result<(Vec<Duration>, Vec<Duration>)> {
-        let (mut bare, mut wrapped) = (Client::start(self.bare())?, Client::start(self.wrapped())?);
-        in_turns(WARM_UP, || bare.call(), || wrapped.call())?;
-        let times = in_turns(CALLS, || bare.call(), || wrapped.call())?;
-        bare.close()?;
-        wrapped.close()?;
-        Ok(times)
+    fn calls(&self) -> Result<Times> {
+        let [bare, relay, wrap] = self.ways();
+        let mut clients = [Client::start(bare)?, Client::start(relay)?, Client::start(wrap)?];
+        let mut times = Times::default();
+        for round in 0..=ROUNDS {
+            for (client, times) in clients.iter_mut().zip(&mut times) {
+                let taken: Vec<_> = (0..CALLS_PER_ROUND).map(|_| client.call()).collect::<Result<_>>()?;
+                // The first round warms up.
+                times.extend(taken.into_iter().filter(|_| round > 0));
+            }
+        }
+        for client in clients {
+            client.close()?;
+        }
+        Ok(times.map(sorted))
     }
 
     /// With the log of the calls above to join.
-    fn starts(&self) -> Result<(Vec<Duration>, Vec<Duration>)> {
-        let start = |command: Command| {
-            let begun = Instant::now();
-            let client = Client::start(command)?;
-            let taken = begun.elapsed();
-            client.close()?;
-            Ok(taken)
-        };
-        in_turns(STARTS, || start(self.bare()), || start(self.wrapped()))
+    fn starts(&self) -> Result<Times> {
+        let mut times = Times::default();
+        for _ in 0..STARTS {
+            for (command, times) in self.ways().into_iter().zip(&mut times) {
+                let begun = Instant::now();
+                let client = Client::start(command)?;
+                times.push(begun.elapsed());
+                client.close()?;
+            }
+        }
+        Ok(times.map(sorted))
     }
 }
 
-/// Times of both, sorted.
-fn in_turns(
-    times: usize,
-    mut first: impl FnMut() -> Result<Duration>,
-    mut second: impl FnMut() -> Result<Duration>,
-) -> Result<(Vec<Duration>, Vec<Duration>)> {
-    let (mut of_first, mut of_second) = (Vec::with_capacity(times), Vec::with_capacity(times));
-    for _ in 0..times {
-        of_first.push(first()?);
-        of_second.push(second()?);
-    }
-    of_first.sort_unstable();
-    of_second.sort_unstable();
-    Ok((of_first, of_second))
+fn sorted(mut times: Vec<Duration>) -> Vec<Duration> {
+    times.sort_unstable();
+    times
 }
 
 struct Client {
