@@ -73,7 +73,8 @@ async fn enter(
             let (bytes, _spent) = read_body(gateway, body).await?;
             // Strictly, once: whatever two readers could read differently ends here.
             let parsed = parse(gateway, &mut caller, Envelope::Http(&head.headers), &bytes, trail)?;
-            run(gateway, caller, parsed, &head.headers, permit, trail).await
+            // Apart from the connection's task, which is moved with all that is in it.
+            Box::pin(run(gateway, caller, parsed, &head.headers, permit, trail)).await
         }
         Method::GET => session_verbs::open_stream(gateway, caller, head, trail).await,
         Method::DELETE => session_verbs::end_session(gateway, caller, head, trail).await,
