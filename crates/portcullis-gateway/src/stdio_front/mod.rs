@@ -90,6 +90,7 @@ struct Front {
     client: PipeClient,
     out: mpsc::Sender<Said>,
     known: Mutex<Known>,
+    session_opened: Notify,
     server_gone: Notify,
     client_gone: Notify,
 }
@@ -120,6 +121,7 @@ impl Front {
             client,
             out,
             known: Mutex::default(),
+            session_opened: Notify::new(),
             server_gone: Notify::new(),
             client_gone: Notify::new(),
         }
@@ -147,7 +149,7 @@ impl Front {
                 () = self.out.closed() => return PipeEnd::OutputClosed,
                 () = self.client_gone.notified() => return PipeEnd::OutputClosed,
                 () = self.server_ended() => return PipeEnd::ServerGone,
-                Some(_) = calls.join_next() => {}
+                // Calls that ended are put away when the next one starts: no answer shall cost a turn of this.
             }
         }
     }

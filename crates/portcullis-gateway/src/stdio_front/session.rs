@@ -24,7 +24,8 @@ impl Front {
         };
         let settings = &self.gateway.settings;
         let found = self.gateway.sessions.find(id, caller.grant_id(), &caller.server, settings, caller.now);
-        let before = std::mem::replace(&mut self.known().session, found.clone());
+        let before = std::mem::replace(&mut self.known().session, found);
+        self.session_opened.notify_one();
         if let Some(before) = before {
             self.gateway.sessions.close(&before.id);
         }
@@ -87,20 +88,24 @@ impl Front {
 
     /// Resolves when the program behind the session has ended, or the server says that the session has.
     pub(super) async fn server_ended(&self) {
-        let session = self.known().session.clone();
-        let attached = session.and_then(|session| match session.place().session {
-            Some(UpstreamSession::Attached(attachment)) => Some(attachment),
-            _ => None,
-        });
-        let program_ended = async {
-            match &attached {
-                Some(attachment) => attachment.connection.is_over().await,
-                None => std::future::pending().await,
+        loop {
+            let session = self.known().session.clone();
+            let attached = session.and_then(|session| match session.place().session {
+                Some(UpstreamSession::Attached(attachment)) => Some(attachment),
+                _ => None,
+            });
+            let program_ended = async {
+                match &attached {
+                    Some(attachment) => attachment.connection.is_over().await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                () = program_ended => return,
+                () = self.server_gone.notified() => return,
+                // Another session, another program.
+                () = self.session_opened.notified() => {}
             }
-        };
-        tokio::select! {
-            () = program_ended => {}
-            () = self.server_gone.notified() => {}
         }
     }
 

@@ -196,6 +196,24 @@ async fn a_child_that_holds_the_pipes_does_not_hide_that_the_program_ended() {
     nothing_is_left(&started).await;
 }
 
+/// The end is noticed although the client says nothing after `initialize`.
+#[tokio::test]
+async fn a_program_that_ends_as_soon_as_its_session_is_open_ends_the_pipe() {
+    let directory = tempfile::tempdir().unwrap();
+    let (command, started) = noted(&directory, &["legacy"]);
+    let rig = rig(OPEN, command).await;
+    let mut pipe = Pipe::open(&rig);
+    let client =
+        r#""protocolVersion":"2025-11-25","capabilities":{},"clientInfo":{"name":"t","version":"1"}"#;
+    assert_eq!(at(&pipe.ask("initialize", client).await, "result|protocolVersion"), "2025-11-25");
+    for pid in pids(&started) {
+        let killed = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
+        assert!(killed.unwrap().success());
+    }
+    assert_eq!(pipe.served.await.unwrap(), PipeEnd::ServerGone);
+    nothing_is_left(&started).await;
+}
+
 #[tokio::test]
 async fn a_client_that_goes_in_the_middle_of_a_call_leaves_a_record_and_no_process() {
     let directory = tempfile::tempdir().unwrap();
