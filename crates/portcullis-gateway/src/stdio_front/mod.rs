@@ -138,19 +138,26 @@ impl Front {
         calls: &mut JoinSet<()>,
     ) -> PipeEnd {
         let mut lines = Lines::new(input, self.gateway.settings.body_bytes_max);
-        let mut shutdown = pin!(shutdown);
+        let mut end = pin!(self.end(shutdown));
         loop {
+            // Calls that ended are put away when the next one starts: no answer shall cost a turn of this.
             tokio::select! {
                 line = lines.next() => match line {
                     Ok(Some(line)) => self.take(line, calls).await,
                     Ok(None) | Err(_) => return PipeEnd::InputClosed,
                 },
-                () = &mut shutdown => return PipeEnd::Stopped,
-                () = self.out.closed() => return PipeEnd::OutputClosed,
-                () = self.client_gone.notified() => return PipeEnd::OutputClosed,
-                () = self.server_ended() => return PipeEnd::ServerGone,
-                // Calls that ended are put away when the next one starts: no answer shall cost a turn of this.
+                end = &mut end => return end,
             }
+        }
+    }
+
+    /// Resolves when there is a reason to leave, whatever the client still says.
+    async fn end(&self, shutdown: impl Future<Output = ()>) -> PipeEnd {
+        tokio::select! {
+            () = shutdown => PipeEnd::Stopped,
+            () = self.out.closed() => PipeEnd::OutputClosed,
+            () = self.client_gone.notified() => PipeEnd::OutputClosed,
+            () = self.server_ended() => PipeEnd::ServerGone,
         }
     }
 

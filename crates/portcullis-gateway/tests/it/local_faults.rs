@@ -210,7 +210,8 @@ async fn a_program_that_ends_as_soon_as_its_session_is_open_ends_the_pipe() {
         let killed = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
         assert!(killed.unwrap().success());
     }
-    assert_eq!(pipe.served.await.unwrap(), PipeEnd::ServerGone);
+    let served = tokio::time::timeout(std::time::Duration::from_secs(20), pipe.served).await;
+    assert_eq!(served.expect("nobody noticed").unwrap(), PipeEnd::ServerGone);
     nothing_is_left(&started).await;
 }
 
