@@ -53,6 +53,8 @@ pub(super) fn sessions(gateway: &Peer, count: usize) -> Result<(f64, f64)> {
     let with_streams = gateway.memory_kb("VmRSS")?;
     let each = |from: f64, to: f64| (to - from) / count as f64;
     drop(streams);
+    // The first one was idle for as long as it took to open all the streams: the gateway may have closed it.
+    let mut connection = Connection::open(gateway)?;
     for id in &ids {
         connection.ask(&request::end(path, id))?;
     }
