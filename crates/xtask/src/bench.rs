@@ -58,32 +58,35 @@ enum Subject {
 pub(crate) fn run(arguments: &Arguments) -> Result<()> {
     match arguments.subject {
         Subject::Catalogue => catalogue::run(),
-        Subject::Json => run_benches("portcullis-json", &[]),
+        Subject::Json => run_benches("portcullis-json"),
         Subject::Pharo => run_pharo(),
         Subject::Wrap => wrap::run(),
         Subject::Gateway => gateway::run(arguments.short, arguments.write),
         Subject::Start => start::run(),
         Subject::Policy => {
-            run_benches("portcullis-policy", &[])?;
+            run_benches("portcullis-policy")?;
             print_instructions_per_decision()
         }
     }
 }
 
-fn run_benches(package: &str, more: &[&str]) -> Result<()> {
-    process::run(process::cargo(&["bench", "--package", package]).args(more))
+fn run_benches(package: &str) -> Result<()> {
+    process::run(&mut process::cargo(&["bench", "--package", package]))
 }
 
 /// Held to the budgets on one core, then shown on all.
 fn run_pharo() -> Result<()> {
-    run_benches("pharo-interop", &["--no-run"])?;
+    let bench = |more: &[&str]| {
+        process::run(process::cargo(&["bench", "--workspace", "--bench", "overhead"]).args(more))
+    };
+    bench(&["--no-run"])?;
     let cores = cores::Cores::of_this_process()?;
     println!("everything on one core:");
     cores.keep_to_one()?;
-    run_benches("pharo-interop", &["--", "--check"])?;
+    let held = bench(&["--", "--check"]);
     println!("on all cores:");
     cores.use_all()?;
-    run_benches("pharo-interop", &[])
+    bench(&[]).and(held)
 }
 
 fn print_instructions_per_decision() -> Result<()> {

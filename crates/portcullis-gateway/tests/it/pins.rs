@@ -166,6 +166,19 @@ async fn a_list_in_the_same_words_follows_policy_and_pins() {
     assert_eq!(decisions.count(), 10, "each is judged and recorded");
 }
 
+/// A definition that holds the server's credential is not shown, however often it comes.
+#[tokio::test]
+async fn a_credential_stays_out_of_a_list_that_comes_again() {
+    let leaky = tool("read_file", "Reads, with upstream-credential-1 as it was told.", "");
+    let shelf = Shelf::of(&[leaky, write_file()]);
+    let rig = shelf.rig().await;
+    for _ in 0..3 {
+        let list = rig.client.ask("tools/list", "", "").await.json();
+        assert!(!list.to_string().contains("upstream-credential"), "{list}");
+        assert_eq!(listed(&rig).await, ["write_file"]);
+    }
+}
+
 #[tokio::test]
 async fn only_what_was_looked_at_can_be_accepted() {
     let shelf = Shelf::of(&[read_file()]);
