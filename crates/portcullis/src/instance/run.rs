@@ -20,6 +20,10 @@ const LAST_USED_EVERY: Duration = Duration::from_secs(60);
 /// How often the system's clock is compared.
 const CLOCK_LOOK_EVERY: Duration = Duration::from_secs(1);
 
+/// How often memory is given back, and what counts as a large piece of it.
+const GIVE_BACK_EVERY: Duration = Duration::from_secs(2);
+const LARGE_BYTES: usize = 8 << 20;
+
 /// Takes the address, with a message that says what to do when it is taken.
 pub(crate) async fn bind(address: SocketAddr) -> Result<TcpListener, String> {
     TcpListener::bind(address).await.map_err(|error| match error.kind() {
@@ -50,6 +54,7 @@ pub(crate) async fn run(
     side.spawn(keep_counters(instance.clone()));
     side.spawn(keep_last_used(instance.clone()));
     side.spawn(tell_of_clock_steps(instance.clone()));
+    side.spawn(give_memory_back());
     if let Some((file, hangup)) = file {
         side.spawn(reload::watch(file, hangup, instance.clone()));
     }
@@ -109,6 +114,19 @@ async fn tell_of_clock_steps(instance: Arc<Instance>) {
         let instance = instance.clone();
         let noted = move || instance.note(Action::ClockStepped, Some(&told));
         let _ = tokio::task::spawn_blocking(noted).await;
+    }
+}
+
+/// The allocator looks for memory that it can give back only when a large piece is freed, and not before a second
+/// has passed since it became free: what a burst took would stay until the next one.
+async fn give_memory_back() {
+    loop {
+        tokio::time::sleep(GIVE_BACK_EVERY).await;
+        let mut piece = Vec::<u8>::new();
+        // Where there is no room for it, there is nothing to be freed either.
+        if piece.try_reserve_exact(LARGE_BYTES).is_ok() {
+            drop(std::hint::black_box(piece));
+        }
     }
 }
 
