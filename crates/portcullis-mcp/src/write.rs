@@ -79,3 +79,17 @@ fn with_params(call: Object, params: Option<Object>) -> Object {
 fn finish(message: Object) -> String {
     compact(&Value::Object(message))
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_result_that_is_written_already_reads_as_one_that_is_not() {
+        let object = Object::new().with("text", "a \"b\" \u{1}").with("n", 1);
+        for id in [Id::from(7), Id::from("a \"quoted\" id\n")] {
+            let written = compact(&Value::Object(object.clone()));
+            assert_eq!(written_result(&id, &written), result(&id, object.clone()));
+        }
+    }
+}

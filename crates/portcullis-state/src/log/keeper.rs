@@ -1,8 +1,9 @@
 //! The keeper: one thread that syncs for all, and looks after the log.
 //!
 //! Callers who must wait are confirmed by the next sync, which covers everybody who came before it began.
-//! Without such callers a sync follows within 10 ms of the [`Nudge`](super::Nudge), within a second at worst. Between syncs the keeper signs checkpoints that are
-//! due by age, rotates, retires old segments, keeps the `head` file, and tries to recover a failed log.
+//! Without such callers a sync follows within 10 ms of the [`Nudge`](super::Nudge), within a second at worst.
+//! Between syncs the keeper signs checkpoints that are due by age, rotates, retires old segments, keeps the
+//! `head` file, and tries to recover a failed log.
 
 use std::ops::{Deref, DerefMut};
 use std::path::PathBuf;
