@@ -82,11 +82,7 @@ impl Backups {
         servers: &[(Vec<String>, String)],
         more: &More<'_>,
     ) -> Result<(), StepFault> {
-        let number = self.steps_of(path)?.len() + 1;
-        if number > STEPS_MAX {
-            return Err(StepFault::Full(path.display().to_string()));
-        }
-        let directory = self.of_file(path).join(format!("{number:04}"));
+        let directory = self.next_step(path)?;
         let list: Vec<Value> = servers.iter().map(server_value).collect();
         let record = Object::new()
             .with("path", path.to_string_lossy().into_owned())
@@ -105,8 +101,10 @@ impl Backups {
         let make = || -> io::Result<()> {
             create_private(&directory)?;
             write_private(&directory.join(ORIGINAL), original)?;
-            // Last: a step counts once its record is there.
-            write_private(&directory.join(RECORD), pretty(&record.clone().into()).as_bytes())
+            // Last, and whole at once: a step counts once its record is there.
+            let new = directory.join("step.new");
+            write_private(&new, pretty(&record.clone().into()).as_bytes())?;
+            fs::rename(new, directory.join(RECORD))
         };
         make().map_err(|error| StepFault::Io(directory.display().to_string(), error))
     }
@@ -122,8 +120,22 @@ impl Backups {
         Ok(steps)
     }
 
-    fn steps_of(&self, path: &Path) -> Result<Vec<Step>, StepFault> {
-        read_steps(&self.of_file(path))
+    /// Where the next step of a file is kept. What somebody who was stopped left there is no step, and goes: either
+    /// the file was not changed yet, or it was restored already.
+    fn next_step(&self, path: &Path) -> Result<PathBuf, StepFault> {
+        let of_file = self.of_file(path);
+        let (steps, left): (Vec<PathBuf>, Vec<PathBuf>) =
+            sorted(&of_file)?.into_iter().partition(|directory| directory.join(RECORD).exists());
+        for directory in left {
+            let failed = |error| StepFault::Io(directory.display().to_string(), error);
+            fs::remove_dir_all(&directory).map_err(failed)?;
+        }
+        let number_of = |step: &PathBuf| step.file_name()?.to_str()?.parse::<usize>().ok();
+        let number = steps.last().and_then(number_of).unwrap_or_default() + 1;
+        if number > STEPS_MAX {
+            return Err(StepFault::Full(path.display().to_string()));
+        }
+        Ok(of_file.join(format!("{number:04}")))
     }
 
     fn of_file(&self, path: &Path) -> PathBuf {

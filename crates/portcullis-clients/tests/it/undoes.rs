@@ -1,5 +1,8 @@
 //! Taking guards out again.
 
+use std::fs;
+use std::path::PathBuf;
+
 use portcullis_clients::{Undone, find, protect, undo};
 
 use crate::homes::{House, guard};
@@ -51,6 +54,24 @@ fn two_steps_are_both_taken_back() {
     assert_eq!(house.text(".cursor/mcp.json"), expected);
 }
 
+/// Killed before a step's record was there, or while it was forgotten: its file is as it was.
+#[test]
+fn a_step_that_was_stopped_halfway_is_in_nobodys_way() {
+    let house = House::new();
+    let before = "{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}";
+    house.write(".cursor/mcp.json", before);
+    protect_all(&house);
+    let inside = |path: PathBuf| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    let steps = || inside(house.path("backups")).flat_map(inside).collect::<Vec<_>>();
+    fs::remove_file(steps()[0].join("step.json")).unwrap();
+    house.write(".cursor/mcp.json", before);
+    protect_all(&house);
+    assert_eq!(steps().len(), 1, "what was left holds secrets, and is gone");
+    assert_eq!(undo_all(&house), [Undone::Exactly(house.path(".cursor/mcp.json"))]);
+    assert_eq!(house.text(".cursor/mcp.json"), before);
+    assert!(steps().is_empty());
+}
+
 #[test]
 fn what_somebody_edited_since_stays() {
     let house = House::furnished();
@@ -76,7 +97,7 @@ fn a_file_that_is_gone_is_let_go() {
     let house = House::new();
     house.write(".cursor/mcp.json", "{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}");
     protect_all(&house);
-    std::fs::remove_file(house.path(".cursor/mcp.json")).unwrap();
+    fs::remove_file(house.path(".cursor/mcp.json")).unwrap();
     assert!(matches!(undo_all(&house).as_slice(), [Undone::Gone(_)]));
     assert!(undo_all(&house).is_empty());
 }

@@ -125,7 +125,7 @@ impl Behind {
 
     /// One server with its policy and its grant; the grant's label and its token. All of it, or nothing.
     fn add(&self, entry: &Entry, name: &str) -> Result<(String, String), String> {
-        self.ask("server add", server(entry, name))?;
+        self.ask("server add", server(entry, name)).map_err(|fault| explained(fault, name))?;
         let granted = self.judge(name).and_then(|()| self.grant(name));
         if granted.is_err() {
             let _ = self.ask("server remove", Object::new().with("name", name));
@@ -174,6 +174,17 @@ impl Plan {
         let is_taken = |name: &str| self.wanted.iter().any(|(_, taken)| taken == name);
         let numbered = (2..).map(|number| format!("{name}-{number}"));
         std::iter::once(name.clone()).chain(numbered).find(|name| !is_taken(name)).unwrap_or(name)
+    }
+}
+
+/// Why a server was not added. It is never taken for one that an earlier run left there: it may be somebody's.
+fn explained(fault: String, name: &str) -> String {
+    match fault.ends_with("already exists") {
+        true => format!(
+            "the gateway has a server `{name}` already; if nobody uses it, as after a run that was stopped halfway, \
+             `portcullis server remove {name}` makes room"
+        ),
+        false => fault,
     }
 }
 

@@ -2,6 +2,8 @@
 //! grant of its own; each is then used as its client would, with an official client.
 
 use std::fs;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 use portcullis_clients::{Entry, Home, Way, find};
 use serde_json::{Value, json};
@@ -161,4 +163,41 @@ fn what_would_have_to_be_kept_readable_is_left_alone() {
     let ran = stage.protect_via(&["--yes", "--client", "codex"]);
     assert_eq!(ran.code, 2);
     assert!(ran.error.contains("no gateway runs on"), "{}", ran.error);
+}
+
+/// Killed while the gateway looks at a server: no file has changed, and the next run says what is in its way.
+#[test]
+fn after_a_run_that_was_killed_halfway_the_next_one_says_what_to_remove() {
+    let mut stage = Stage::new();
+    let cursor = r#"{"mcpServers": {"slow": {"command": "sleep", "args": ["1000"]}}}"#;
+    stage.home.file(".cursor/mcp.json", cursor);
+    let wanted = ["--yes", "--client", "cursor"];
+    let mut command = Command::new(env!("CARGO_BIN_EXE_portcullis"));
+    command.args(["protect", "--via", "gateway", "--home"]).arg(stage.home.path(""));
+    command.arg("--data-dir").arg(stage.gateway.path("data")).args(wanted);
+    command
+        .current_dir(stage.gateway.path(""))
+        .stdin(Stdio::null())
+        .stdout(Stdio::null())
+        .stderr(Stdio::null());
+    let mut killed = command.spawn().unwrap();
+    while stage.listed("server", "servers").is_empty() {
+        assert!(killed.try_wait().unwrap().is_none(), "it ended before it was killed");
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    killed.kill().unwrap();
+    killed.wait().unwrap();
+    assert_eq!(stage.home.read(".cursor/mcp.json"), cursor);
+    let ran = stage.protect_via(&wanted);
+    assert!(
+        ran.error.contains("`portcullis server remove cursor-slow` makes room"),
+        "{}{}",
+        ran.out,
+        ran.error
+    );
+    assert_eq!(stage.listed("server", "servers").len(), 1, "it may be somebody's");
+    let removed = stage.gateway.run(&["server", "remove", "cursor-slow", "--data-dir", "data"]);
+    assert_eq!(removed.code, 0, "{}{}", removed.out, removed.error);
+    assert!(stage.listed("server", "servers").is_empty());
+    assert_eq!(stage.running.take().unwrap().stop(), Some(0));
 }
