@@ -12,6 +12,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Instant;
 
 use arc_swap::ArcSwapOption;
+use portcullis_catalogue::fingerprint::of_definition;
 use portcullis_json::Object;
 use portcullis_mcp::Era;
 use portcullis_mcp::headers::ParamHeaders;
@@ -184,7 +185,7 @@ fn is_met(gateway: &Gateway, server: &Server, result: &Object) -> bool {
         known.is_some_and(|known| known.definition == *tool.definition)
     };
     let is_pinned = |tool: &ToolDefinition<'_>| {
-        pins::is_pinned(gateway, server.name(), &Sighting::of(tool.name, tool.definition))
+        pins::is_pinned(gateway, server.name(), tool.name, of_definition(tool.definition))
     };
     let all = |page: &[ToolDefinition<'_>]| {
         distinct(page).into_iter().all(|tool| is_known(tool) || is_pinned(tool))

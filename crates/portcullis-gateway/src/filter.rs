@@ -6,6 +6,7 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
+use portcullis_catalogue::fingerprint::of_definition;
 use portcullis_json::{Object, Value};
 use portcullis_mcp::list::{self, ListKind};
 use portcullis_mcp::result::{self, ResultKind};
@@ -20,7 +21,7 @@ use crate::decide::{allows, ask, denial};
 use crate::gateway::Gateway;
 use crate::methods::{Handling, handling};
 use crate::own;
-use crate::pins::{self, Sighting};
+use crate::pins;
 use crate::question::as_object_mut;
 use crate::sessions::Call;
 use crate::stop::{Stop, UpstreamFault};
@@ -148,12 +149,16 @@ fn filter_list(
         match kind {
             ListKind::Tools => {
                 let known = caller.server.catalogue.known_tool(name);
-                let class = known.and_then(|tool| caller.server.class_of(&tool).0);
+                let class = known.as_deref().and_then(|tool| caller.server.class_of(tool).0);
+                let fingerprint = || match &known {
+                    Some(tool) => tool.fingerprint_of(listed.definition),
+                    None => of_definition(listed.definition),
+                };
                 // Of two with one name the first is the one that calls are judged with.
                 let is_first = ToolDefinition::of(listed.definition).is_ok() && shown.insert(name.to_owned());
                 is_first
                     && catalogue::may_show(era, listed.definition)
-                    && pins::is_pinned(gateway, caller.server.name(), &Sighting::of(name, listed.definition))
+                    && pins::is_pinned(gateway, caller.server.name(), name, fingerprint())
                     && allows(gateway, caller, policy::Subject::List { tool: name, class })
             }
             ListKind::Resources | ListKind::ResourceTemplates => {

@@ -70,6 +70,7 @@ pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Re
     let (server, outgoing, mut receipt) = permit.spend();
     let deadline = Instant::now() + server.answer_timeout(&gateway.settings);
     let nudge = receipt.take_nudge();
+    let opens_stream = matches!(outgoing.kind, OutgoingKind::OpenStream { .. });
     // Apart from its caller: what one way of sending needs is large, and each call is one task that is moved.
     let exchanged = match (&server.config.transport, &server.pool) {
         _ if gateway.is_over() => Err(UpstreamFault::Unreachable),
@@ -87,6 +88,12 @@ pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Re
         Ok(Exchanged { payload, session, said, status }) => {
             receipt.note_status(status.map(|status| status.as_u16()));
             Ok(Reply { payload, session, said, receipt })
+        }
+        // A server need not have a stream of its own, and says so in this way.
+        Err(fault @ UpstreamFault::Status(404 | 405)) if opens_stream => {
+            tracing::debug!(server = server.name(), fault = %fault.text(), "a server offers no stream");
+            receipt.finish_by(Some(&fault));
+            Err(fault.into())
         }
         Err(fault) => {
             tracing::warn!(server = server.name(), fault = %fault.text(), "a server failed");

@@ -1,11 +1,11 @@
 //! The gateway as one value: what all stages share, and the one place where configuration changes.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::time::Duration;
 
+use ahash::HashMap;
 use arc_swap::ArcSwap;
 use bytes::Bytes;
 use http_body_util::Full;

@@ -107,6 +107,7 @@ pub(crate) mod tests {
     use std::sync::atomic::{AtomicI64, Ordering};
 
     use http::{HeaderMap, HeaderValue};
+    use portcullis_catalogue::fingerprint::of_definition;
     use portcullis_json::{Limits, Value, parse};
     use portcullis_mcp::tool::ToolDefinition;
     use portcullis_mcp::{Id, Message, Method, Request};
@@ -192,7 +193,7 @@ pub(crate) mod tests {
     }
 
     fn pin(gateway: &Gateway, tool: &str, definition: &Value) {
-        let fingerprint = portcullis_catalogue::fingerprint::of_definition(definition.as_object().unwrap());
+        let fingerprint = of_definition(definition.as_object().unwrap());
         let step = Step::Pin { tool: tool.to_owned(), fingerprint, definition: definition.to_string() };
         let now = gateway.now();
         let pinned: Result<(), StateFault> =
@@ -207,7 +208,8 @@ pub(crate) mod tests {
         let definition = parse(br#"{"name":"echo","inputSchema":{}}"#, &Limits::message()).unwrap();
         pin(gateway, "echo", &definition);
         let workshop = Workshop::new(gateway, &caller.server.config, std::iter::empty());
-        let tool = Arc::new(workshop.tool(&ToolDefinition::read(&definition).unwrap()));
+        let fingerprint = of_definition(definition.as_object().unwrap());
+        let tool = Arc::new(workshop.tool(&ToolDefinition::read(&definition).unwrap(), fingerprint));
         let method = Method::find("tools/call").unwrap();
         let message = Message::Request(Request { id: Id::from(1), method, params: None });
         let kind = OutgoingKind::Message { message, tool: Some(tool.clone()) };

@@ -9,7 +9,7 @@ use std::collections::HashSet;
 use portcullis_catalogue::ToolDefinition;
 use portcullis_catalogue::fingerprint::{Fingerprint, hex, of_definition};
 use portcullis_catalogue::rename::Outline;
-use portcullis_json::{Digest, Limits, Object, Value, compact, parse};
+use portcullis_json::{Digest, Limits, Object, Value, parse, push_object};
 use portcullis_state::StateFault;
 use portcullis_state::log::{Action, Entry, Event};
 use portcullis_state::pins::{OpenPins, Step};
@@ -37,9 +37,9 @@ impl<'a> Sighting<'a> {
 
 /// INVARIANT: pinned is shown.
 ///
-/// Whether agents may see this definition under this name. Asks memory only.
-pub(crate) fn is_pinned(gateway: &Gateway, server: &str, seen: &Sighting<'_>) -> bool {
-    gateway.state.pins.pinned(server, seen.name) == Some(seen.fingerprint)
+/// Whether agents may see the definition with this fingerprint under this name. Asks memory only.
+pub(crate) fn is_pinned(gateway: &Gateway, server: &str, name: &str, fingerprint: Digest) -> bool {
+    gateway.state.pins.pinned(server, name) == Some(fingerprint)
 }
 
 /// Takes in what a server shows: pins what is new, holds what changed. Waits for the disk.
@@ -106,7 +106,7 @@ fn hold(seen: &Sighting<'_>, renamed_from: Option<String>) -> Step {
     Step::Hold {
         tool: seen.name.to_owned(),
         fingerprint: seen.fingerprint,
-        definition: compact(&Value::Object(seen.definition.clone())),
+        definition: text(seen.definition),
         renamed_from,
     }
 }
@@ -139,22 +139,34 @@ impl Vanished {
 }
 
 fn pin_or_hold(seen: &Sighting<'_>, vanished: &[Vanished]) -> Step {
-    let definition = Value::Object(seen.definition.clone());
-    let twin = ToolDefinition::from_value(&definition).ok().and_then(|tool| {
-        let (outline, fingerprint) = (Outline::of(&tool), Fingerprint::of(&tool));
-        let says_enough = tool.description.is_some();
-        vanished.iter().find(|old| {
-            old.outline.is_like(&outline) || (says_enough && old.fingerprint.same_but_name(&fingerprint))
-        })
-    });
-    match twin {
+    match twin(seen, vanished) {
         Some(old) => hold(seen, Some(old.name.clone())),
         None => Step::Pin {
             tool: seen.name.to_owned(),
             fingerprint: seen.fingerprint,
-            definition: compact(&definition),
+            definition: text(seen.definition),
         },
     }
+}
+
+/// The vanished tool that this one looks like.
+fn twin<'v>(seen: &Sighting<'_>, vanished: &'v [Vanished]) -> Option<&'v Vanished> {
+    // Nearly always: a server's first list has very many tools, and none that is gone.
+    if vanished.is_empty() {
+        return None;
+    }
+    let tool = ToolDefinition::from_value(&Value::Object(seen.definition.clone())).ok()?;
+    let (outline, fingerprint) = (Outline::of(&tool), Fingerprint::of(&tool));
+    let says_enough = tool.description.is_some();
+    vanished.iter().find(|old| {
+        old.outline.is_like(&outline) || (says_enough && old.fingerprint.same_but_name(&fingerprint))
+    })
+}
+
+fn text(definition: &Object) -> String {
+    let mut text = String::new();
+    push_object(definition, &mut text);
+    text
 }
 
 fn read(definition: &str) -> Option<ToolDefinition> {

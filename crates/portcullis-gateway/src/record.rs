@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use http::{HeaderName, HeaderValue};
 use jiff::Timestamp;
-use portcullis_json::Digest;
+use portcullis_json::{Digest, Key};
 use portcullis_mcp::{self as mcp, Era, Id, Message};
 use portcullis_policy::{Class, Effect, Reservation};
 use portcullis_state::log::{
@@ -49,7 +49,7 @@ pub(crate) struct Trail {
     pub(crate) class: Option<RiskClass>,
     pub(crate) class_is_override: bool,
     pub(crate) policy: Option<Arc<ActivePolicy>>,
-    pub(crate) argument_keys: Vec<String>,
+    pub(crate) argument_keys: Vec<Key>,
     pub(crate) digest: Option<Digest>,
     /// Of the client, kept only if somebody watches.
     pub(crate) trace_parent: Option<String>,
@@ -234,7 +234,7 @@ fn append(
     decided: &Decided<'_>,
     settle: impl FnOnce() -> Result<Timestamp, Stop>,
 ) -> Result<Ticket, Stop> {
-    let keys: Vec<&str> = trail.argument_keys.iter().map(String::as_str).collect();
+    let keys: Vec<&str> = trail.argument_keys.iter().map(Key::as_str).collect();
     let policy = trail.policy.as_deref();
     let decision = Decision {
         request: &trail.request,

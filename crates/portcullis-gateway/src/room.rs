@@ -1,9 +1,9 @@
 //! How much may go on at once: all together, and per server, grant or address, so that one cannot take all.
 
-use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use ahash::HashMap;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 
 use crate::authenticate::Caller;

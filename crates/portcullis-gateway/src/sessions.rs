@@ -3,11 +3,12 @@
 //! A session id proves nothing about who shows it: the right id with another grant's token, or at another
 //! server, is answered as one that does not exist.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicI64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use ahash::HashMap;
 use jiff::Timestamp;
 use portcullis_mcp::{Era, Id, LegacyRevision, Subject};
 use portcullis_policy::Detectors;

@@ -3,9 +3,10 @@
 //! Built by the binary from files and the store, handed to [`crate::Gateway::replace`]. A request reads it
 //! once. What a server is *like* (its tools, its era) is not in here: that is found out and kept beside it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use ahash::HashMap;
 use http::{HeaderName, HeaderValue, Uri};
 use portcullis_json::Digest;
 use portcullis_policy::{Class, Policy};

@@ -3,18 +3,20 @@
 //! Everything that a call needs is looked up here and computed before: class, mirrored arguments. Called by
 //! `catalogue.rs` alone; what the policy says about a tool is not in here.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
 use std::sync::{Arc, OnceLock};
 
+use ahash::HashMap;
+use portcullis_catalogue::fingerprint::of_definition;
 use portcullis_catalogue::{self as catalogue, Siblings};
-use portcullis_json::{Object, Value};
+use portcullis_json::{Digest, Object, Value};
 use portcullis_mcp::Era;
 use portcullis_mcp::headers::ParamHeaders;
 use portcullis_mcp::tool::ToolDefinition;
 use portcullis_policy::{Class, Dialect, JsonSchema};
 
 use crate::gateway::Gateway;
-use crate::pins::{self, Sighting};
+use crate::pins;
 use crate::settings::Settings;
 use crate::snapshot::ServerConfig;
 
@@ -29,6 +31,8 @@ pub(crate) struct Tool {
     pub(crate) withheld: bool,
     /// All of it, as the server said it.
     pub(crate) definition: Object,
+    /// Of the definition.
+    fingerprint: Digest,
     /// Compiled when the tool is first called: a list can be long.
     compiled: OnceLock<Option<JsonSchema>>,
     /// None when the schema's marks break the rules.
@@ -41,6 +45,12 @@ impl Tool {
     /// INVARIANT: list equals call. What a list of this era does not show cannot be called in it.
     pub(crate) fn is_offered(&self, era: Era) -> bool {
         is_sendable(era, self.headers.as_ref())
+    }
+
+    /// The fingerprint of a definition that a server shows under this tool's name. Most are the one that is known:
+    /// comparing them costs far less than digesting.
+    pub(crate) fn fingerprint_of(&self, shown: &Object) -> Digest {
+        if *shown == self.definition { self.fingerprint } else { of_definition(shown) }
     }
 
     /// The schema of its arguments; none when it does not compile, and `validate` then denies.
@@ -72,14 +82,14 @@ impl<'a> Workshop<'a> {
         Workshop { gateway, config, siblings: Siblings::of_names(&config.name, names) }
     }
 
-    /// The tool of a definition.
-    pub(crate) fn tool(&self, tool: &ToolDefinition<'_>) -> Tool {
-        let seen = Sighting::of(tool.name, tool.definition);
+    /// The tool of a definition with this fingerprint.
+    pub(crate) fn tool(&self, tool: &ToolDefinition<'_>, fingerprint: Digest) -> Tool {
         Tool {
             name: tool.name.to_owned(),
             class_by_rules: self.class_by_rules(tool.definition),
-            withheld: !pins::is_pinned(self.gateway, &self.config.name, &seen),
+            withheld: !pins::is_pinned(self.gateway, &self.config.name, tool.name, fingerprint),
             definition: tool.definition.clone(),
+            fingerprint,
             compiled: OnceLock::new(),
             headers: ParamHeaders::from_schema(tool.input_schema).ok(),
             learned: false,
@@ -88,7 +98,7 @@ impl<'a> Workshop<'a> {
 
     /// A tool that only a client's list showed.
     pub(crate) fn learned_tool(&self, tool: &ToolDefinition<'_>) -> Tool {
-        Tool { learned: true, ..self.tool(tool) }
+        Tool { learned: true, ..self.tool(tool, of_definition(tool.definition)) }
     }
 
     /// What cannot be read has no class, and a policy with `classes` then denies it.

@@ -6,7 +6,7 @@
 use sha2::{Digest as _, Sha256};
 
 use crate::Value;
-use crate::write::write_string;
+use crate::write::push_string;
 
 /// SHA-256.
 pub type Digest = [u8; 32];
@@ -28,7 +28,7 @@ fn write_canonical(value: &Value, out: &mut String) {
         Value::Null => out.push_str("null"),
         Value::Bool(truth) => out.push_str(if *truth { "true" } else { "false" }),
         Value::Number(number) => out.push_str(&number.decimal().canonical()),
-        Value::String(text) => write_string(text, out),
+        Value::String(text) => push_string(text, out),
         Value::Array(elements) => {
             out.push('[');
             for (index, element) in elements.iter().enumerate() {
@@ -44,7 +44,7 @@ fn write_canonical(value: &Value, out: &mut String) {
             out.push('{');
             for (index, member) in members.into_iter().enumerate() {
                 out.push_str(if index > 0 { "," } else { "" });
-                write_string(&member.key, out);
+                push_string(&member.key, out);
                 out.push(':');
                 write_canonical(&member.value, out);
             }

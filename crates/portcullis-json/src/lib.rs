@@ -24,5 +24,5 @@ pub use number::{EXPONENT_MAX, NUMBER_DIGITS_MAX, Number};
 pub use pointer::Pointer;
 pub use positions::{Position, Positions};
 pub use read::{Limits, parse};
-pub use value::{Kind, Member, Object, Value};
-pub use write::{compact, pretty};
+pub use value::{Key, Kind, Member, Object, Value};
+pub use write::{compact, pretty, push_object, push_string};

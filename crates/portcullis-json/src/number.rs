@@ -4,6 +4,8 @@
 
 use std::cmp::Ordering;
 
+use compact_str::CompactString;
+
 use crate::Decimal;
 
 /// More digits than this in one number are refused by the reader.
@@ -14,7 +16,7 @@ pub const EXPONENT_MAX: u32 = 400;
 /// A JSON number. Equality and order are by exact value: `1`, `1.0` and `1e0` are equal.
 #[derive(Clone)]
 pub struct Number {
-    spelling: Box<str>,
+    spelling: CompactString,
 }
 
 impl Number {

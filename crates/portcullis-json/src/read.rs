@@ -6,7 +6,7 @@ use std::collections::HashSet;
 use std::hash::{BuildHasher, RandomState};
 
 use crate::number::{EXPONENT_MAX, NUMBER_DIGITS_MAX};
-use crate::{Fault, FaultKind, Member, Number, Object, Value};
+use crate::{Fault, FaultKind, Key, Member, Number, Object, Value};
 
 /// What the reader takes at most.
 #[derive(Clone, Copy, Debug)]
@@ -164,12 +164,12 @@ impl<'a> Reader<'a> {
     }
 
     /// A key and its colon.
-    fn key(&mut self, keys: &mut Keys, members: &[Member]) -> Result<String, Fault> {
+    fn key(&mut self, keys: &mut Keys, members: &[Member]) -> Result<Key, Fault> {
         let offset = self.at;
         if self.peek() != Some(b'"') {
             return Err(self.unexpected("a key in double quotes"));
         }
-        let key = self.string()?;
+        let key: Key = self.string()?;
         keys.note(&key, offset, members)?;
         self.skip_white_space();
         if self.peek() != Some(b':') {
@@ -203,16 +203,17 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn string(&mut self) -> Result<String, Fault> {
+    /// A string, as a value or as a key.
+    fn string<T: From<&'a str> + From<String>>(&mut self) -> Result<T, Fault> {
         self.at += 1;
         let start = self.at;
         self.skip_plain();
         let plain = self.slice(start, self.at);
         if self.peek() == Some(b'"') {
             self.at += 1;
-            return Ok(plain.to_owned());
+            return Ok(plain.into());
         }
-        self.escaped_string(plain.to_owned())
+        self.escaped_string(plain.to_owned()).map(T::from)
     }
 
     /// To the next byte that ends a string or means something in it.

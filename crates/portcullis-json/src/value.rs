@@ -170,11 +170,14 @@ impl From<Object> for Value {
     }
 }
 
+/// A key. Those of up to 24 bytes, which is nearly all of them, take no memory of their own.
+pub type Key = compact_str::CompactString;
+
 /// One key with its value.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Member {
     /// The key, unescaped.
-    pub key: String,
+    pub key: Key,
     /// What stands under it.
     pub value: Value,
 }
@@ -201,7 +204,7 @@ impl Object {
         let mut keys = std::collections::HashSet::with_capacity(members.len());
         let mut indexed = members.iter().enumerate();
         match indexed.find(|(_, member)| !keys.insert(member.key.as_str())) {
-            Some((index, duplicate)) => Err((index, duplicate.key.clone())),
+            Some((index, duplicate)) => Err((index, duplicate.key.to_string())),
             None => Ok(Object { members }),
         }
     }
@@ -241,7 +244,7 @@ impl Object {
         let index = match self.members.iter().position(|member| member.key == key) {
             Some(index) => index,
             None => {
-                self.members.push(Member { key: key.to_owned(), value: Value::Null });
+                self.members.push(Member { key: key.into(), value: Value::Null });
                 self.members.len() - 1
             }
         };

@@ -15,6 +15,11 @@ pub fn compact(value: &Value) -> String {
     out
 }
 
+/// Writes the object behind what is there, on one line and without white space.
+pub fn push_object(object: &Object, out: &mut String) {
+    write_object(object, ("", ""), out);
+}
+
 /// The value over several lines, for people: what fits stays on one line, the order of keys stays.
 pub fn pretty(value: &Value) -> String {
     let mut out = String::new();
@@ -30,7 +35,7 @@ fn write_compact(value: &Value, gaps: (&str, &str), out: &mut String) {
         Value::Bool(true) => out.push_str("true"),
         Value::Bool(false) => out.push_str("false"),
         Value::Number(number) => out.push_str(number.spelling()),
-        Value::String(text) => write_string(text, out),
+        Value::String(text) => push_string(text, out),
         Value::Array(elements) => {
             out.push('[');
             for (index, element) in elements.iter().enumerate() {
@@ -39,18 +44,20 @@ fn write_compact(value: &Value, gaps: (&str, &str), out: &mut String) {
             }
             out.push(']');
         }
-        Value::Object(object) => {
-            out.push('{');
-            for (index, member) in object.iter().enumerate() {
-                separate(index, gaps.1, out);
-                write_string(&member.key, out);
-                out.push(':');
-                out.push_str(gaps.0);
-                write_compact(&member.value, gaps, out);
-            }
-            out.push('}');
-        }
+        Value::Object(object) => write_object(object, gaps, out),
     }
+}
+
+fn write_object(object: &Object, gaps: (&str, &str), out: &mut String) {
+    out.push('{');
+    for (index, member) in object.iter().enumerate() {
+        separate(index, gaps.1, out);
+        push_string(&member.key, out);
+        out.push(':');
+        out.push_str(gaps.0);
+        write_compact(&member.value, gaps, out);
+    }
+    out.push('}');
 }
 
 fn separate(index: usize, gap: &str, out: &mut String) {
@@ -90,7 +97,7 @@ fn pretty_object(object: &Object, level: usize, out: &mut String) {
         separate(index, "", out);
         new_line(level + 1, out);
         let start = out.len();
-        write_string(&member.key, out);
+        push_string(&member.key, out);
         out.push_str(": ");
         let column = (level + 1) * INDENT + out.get(start..).map_or(0, |key| key.chars().count());
         write_pretty(&member.value, level + 1, column, out);
@@ -104,10 +111,26 @@ fn new_line(level: usize, out: &mut String) {
     out.extend(std::iter::repeat_n(' ', level * INDENT));
 }
 
-pub(crate) fn write_string(text: &str, out: &mut String) {
+/// Writes a string behind what is there.
+pub fn push_string(text: &str, out: &mut String) {
     out.push('"');
+    // To the end without a way out: so, many bytes are looked at in one step, and most strings need nothing else.
+    if text.bytes().fold(true, |plain, byte| plain & !is_special(byte)) {
+        out.push_str(text);
+    } else {
+        write_escaped(text, out);
+    }
+    out.push('"');
+}
+
+/// Whether this must not stand in a string as it is.
+fn is_special(byte: u8) -> bool {
+    (byte == b'"') | (byte == b'\\') | (byte < b' ')
+}
+
+fn write_escaped(text: &str, out: &mut String) {
     let mut rest = text;
-    while let Some(at) = rest.bytes().position(|byte| matches!(byte, b'"' | b'\\' | 0..=0x1f)) {
+    while let Some(at) = rest.bytes().position(is_special) {
         let (plain, special) = rest.split_at(at);
         out.push_str(plain);
         let mut characters = special.chars();
@@ -117,7 +140,6 @@ pub(crate) fn write_string(text: &str, out: &mut String) {
         rest = characters.as_str();
     }
     out.push_str(rest);
-    out.push('"');
 }
 
 fn write_escape(character: char, out: &mut String) {

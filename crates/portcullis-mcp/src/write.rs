@@ -1,29 +1,44 @@
 //! Messages to text, always from values: nothing here has seen the bytes that came in.
 
-use portcullis_json::{Object, Value, compact};
+use portcullis_json::{Object, push_object, push_string};
 
 use crate::{ErrorObject, Id, Notification, Outcome, Refused, Request, Response};
 
+/// Room for an ordinary message: most are written without asking for more.
+const ORDINARY_BYTES: usize = 1024;
+const RESULT: &str = r#","result":"#;
+
 /// A request under an id of ours.
 pub fn request(id: &Id, method: &str, params: Option<Object>) -> String {
-    let call = envelope().with("id", id.to_value()).with("method", method);
-    finish(with_params(call, params))
+    let mut text = opened(Some(id));
+    push_call(method, params.as_ref(), &mut text);
+    text
 }
 
 /// A notification.
 pub fn notification(method: &str, params: Option<Object>) -> String {
-    finish(with_params(envelope().with("method", method), params))
+    let mut text = envelope();
+    push_call(method, params.as_ref(), &mut text);
+    text
 }
 
 /// A response that carries a result, under the caller's own id.
 pub fn result(id: &Id, result: Object) -> String {
-    finish(envelope().with("id", id.to_value()).with("result", result))
+    let mut text = opened(Some(id));
+    text.push_str(RESULT);
+    push_object(&result, &mut text);
+    text.push('}');
+    text
 }
 
 /// A response that carries a result which is written already.
 pub fn written_result(id: &Id, result: &str) -> String {
-    let id = compact(&id.to_value());
-    format!(r#"{{"jsonrpc":"2.0","id":{id},"result":{result}}}"#)
+    let mut text = opened(Some(id));
+    text.reserve(RESULT.len() + result.len() + 1);
+    text.push_str(RESULT);
+    text.push_str(result);
+    text.push('}');
+    text
 }
 
 /// A response that carries an error; without an id when the request had none that could be read.
@@ -32,8 +47,11 @@ pub fn error(id: Option<&Id>, error: ErrorObject) -> String {
     if let Some(data) = error.data {
         object.insert("data", data);
     }
-    let id = id.map_or(Value::Null, Id::to_value);
-    finish(envelope().with("id", id).with("error", object))
+    let mut text = opened(id);
+    text.push_str(r#","error":"#);
+    push_object(&object, &mut text);
+    text.push('}');
+    text
 }
 
 /// The answer to what was refused.
@@ -65,24 +83,40 @@ impl Response {
     }
 }
 
-fn envelope() -> Object {
-    Object::new().with("jsonrpc", "2.0")
+/// A message, begun.
+fn envelope() -> String {
+    let mut text = String::with_capacity(ORDINARY_BYTES);
+    text.push_str(r#"{"jsonrpc":"2.0""#);
+    text
 }
 
-fn with_params(call: Object, params: Option<Object>) -> Object {
-    match params {
-        Some(params) => call.with("params", params),
-        None => call,
+/// A message under an id, begun.
+fn opened(id: Option<&Id>) -> String {
+    let mut text = envelope();
+    text.push_str(r#","id":"#);
+    match id {
+        Some(Id::Integer(number)) => text.push_str(number.spelling()),
+        Some(Id::String(id)) => push_string(id, &mut text),
+        None => text.push_str("null"),
     }
+    text
 }
 
-fn finish(message: Object) -> String {
-    compact(&Value::Object(message))
+/// The rest of a message that calls a method.
+fn push_call(method: &str, params: Option<&Object>, text: &mut String) {
+    text.push_str(r#","method":"#);
+    push_string(method, text);
+    if let Some(params) = params {
+        text.push_str(r#","params":"#);
+        push_object(params, text);
+    }
+    text.push('}');
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use portcullis_json::{Value, compact};
 
     #[test]
     fn a_result_that_is_written_already_reads_as_one_that_is_not() {

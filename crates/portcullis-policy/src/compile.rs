@@ -154,7 +154,9 @@ fn tools(object: &Object, zone: &TimeZone, problems: &mut Problems) -> Names<Ent
             continue;
         };
         match Glob::new(&member.key) {
-            Ok(glob) => entries.push((member.key.clone(), glob, entry(value, &here, None, zone, problems))),
+            Ok(glob) => {
+                entries.push((member.key.to_string(), glob, entry(value, &here, None, zone, problems)))
+            }
             Err(message) => problems.error_at_key(&here, message, None),
         }
     }

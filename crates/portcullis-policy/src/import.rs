@@ -137,7 +137,7 @@ fn translate(source: &Source, findings: &mut Findings) -> Object {
     let mut tools = Vec::new();
     for tool in named {
         let entry = entry(tool, source.denies_unlisted, &counters, findings);
-        tools.push(portcullis_json::Member { key: tool.name.clone(), value: Value::Object(entry) });
+        tools.push(portcullis_json::Member { key: tool.name.as_str().into(), value: Value::Object(entry) });
     }
     // The keys were those of one object: they are distinct.
     if let Ok(tools) = Object::from_members(tools)

@@ -194,15 +194,20 @@ impl Marks {
 
     fn spoken_by(&self, schema: &Object) -> Spoken {
         let keys = |keyword: &str| {
-            schema.get(keyword).and_then(Value::as_object).into_iter().flatten().map(|member| &member.key)
+            schema
+                .get(keyword)
+                .and_then(Value::as_object)
+                .into_iter()
+                .flatten()
+                .map(|member| member.key.as_str())
         };
         let says_yes = |keyword: &str| schema.get(keyword).is_some_and(|value| *value != Value::Bool(false));
-        let pattern = |pattern: &String| {
-            let schema = Object::new().with("pattern", pattern.as_str());
+        let pattern = |pattern: &str| {
+            let schema = Object::new().with("pattern", pattern);
             build(&schema.into(), self.dialect).ok()
         };
         Spoken {
-            names: keys("properties").cloned().collect(),
+            names: keys("properties").map(str::to_owned).collect(),
             // One that does not compile speaks of nothing.
             patterns: keys("patternProperties").filter_map(pattern).collect(),
             all: says_yes("additionalProperties")
@@ -222,7 +227,7 @@ fn to_serde(value: &Value) -> serde_json::Value {
         Value::String(text) => serde_json::Value::String(text.clone()),
         Value::Array(elements) => serde_json::Value::Array(elements.iter().map(to_serde).collect()),
         Value::Object(object) => serde_json::Value::Object(
-            object.iter().map(|member| (member.key.clone(), to_serde(&member.value))).collect(),
+            object.iter().map(|member| (member.key.to_string(), to_serde(&member.value))).collect(),
         ),
     }
 }

@@ -3,7 +3,9 @@
 //! A name is found in one look-up. Globs are found by their literal prefix, so the cost is that of the
 //! globs that could match, not of all that are written.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::BTreeSet;
+
+use ahash::HashMap;
 
 use crate::glob::Glob;
 
@@ -43,9 +45,9 @@ impl<T> Names<T> {
         }
         let mut names = Names {
             items: Vec::new(),
-            exact: HashMap::new(),
+            exact: HashMap::default(),
             globs: Vec::new(),
-            by_prefix: HashMap::new(),
+            by_prefix: HashMap::default(),
             prefix_bytes: BTreeSet::new(),
         };
         for ((key, glob, item), rank) in entries.into_iter().zip(rank_of) {

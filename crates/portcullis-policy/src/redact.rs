@@ -14,7 +14,7 @@ mod secrets;
 
 use std::collections::{HashMap, HashSet};
 
-use portcullis_json::{Member, Object, Value};
+use portcullis_json::{Key, Member, Object, Value};
 
 use self::matches::Replaced;
 
@@ -140,6 +140,14 @@ impl Detectors {
         replaced.count
     }
 
+    fn redact_key(self, key: &mut Key) -> usize {
+        let replaced = self.replace(key);
+        if replaced.count > 0 {
+            *key = replaced.text.into();
+        }
+        replaced.count
+    }
+
     fn redact_object(self, object: &mut Object) -> usize {
         let mut count = 0;
         let mut members: Vec<Member> = std::mem::take(object).into_iter().collect();
@@ -147,7 +155,7 @@ impl Detectors {
             count += self.redact_named(member);
             count += self.redact_value(&mut member.value);
         }
-        let in_keys: usize = members.iter_mut().map(|member| self.redact_string(&mut member.key)).sum();
+        let in_keys: usize = members.iter_mut().map(|member| self.redact_key(&mut member.key)).sum();
         if in_keys > 0 {
             make_keys_distinct(&mut members);
         }
@@ -192,14 +200,14 @@ impl Detectors {
 
 /// Two keys may have become the same; the later ones get a number.
 fn make_keys_distinct(members: &mut [Member]) {
-    let mut used: HashSet<String> = HashSet::new();
-    let mut numbers: HashMap<String, usize> = HashMap::new();
+    let mut used: HashSet<Key> = HashSet::new();
+    let mut numbers: HashMap<Key, usize> = HashMap::new();
     for member in members {
         if !used.insert(member.key.clone()) {
             let number = numbers.entry(member.key.clone()).or_insert(1);
             let distinct = loop {
                 *number += 1;
-                let candidate = format!("{} {number}", member.key);
+                let candidate = Key::from(format!("{} {number}", member.key));
                 if used.insert(candidate.clone()) {
                     break candidate;
                 }

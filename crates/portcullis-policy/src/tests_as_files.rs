@@ -150,7 +150,7 @@ fn tools(test: &Object) -> HashMap<String, Tool> {
             .get("input_schema")
             .and_then(|schema| JsonSchema::compile(schema, Dialect::AsDeclared).ok()),
     };
-    members.map(|member| (member.key.clone(), tool(&member.value))).collect()
+    members.map(|member| (member.key.to_string(), tool(&member.value))).collect()
 }
 
 /// Arguments as a gateway would read them: exactly one object.

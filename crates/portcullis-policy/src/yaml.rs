@@ -222,7 +222,7 @@ impl<'a> Reader<'a> {
             let key = key(event, &span)?;
             let (event, value_span) = self.next()?;
             let (value, below) = self.node(event, &value_span)?;
-            members.push(Member { key, value });
+            members.push(Member { key: key.into(), value });
             children.push(Places { place: place(&span.start), ..below });
         }
         match Object::from_members(members) {

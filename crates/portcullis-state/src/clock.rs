@@ -26,11 +26,14 @@ pub struct SteadyClock {
     state: Mutex<State>,
 }
 
+/// A time since 1970 at a time of `elapsed`.
+type Anchor = (SignedDuration, Duration);
+
 struct State {
     /// What the clock showed at this time of `elapsed`; from there on it runs by itself.
-    anchor: (Timestamp, Duration),
+    anchor: Anchor,
     /// The same without the steps forward since it was made.
-    unstepped: (Timestamp, Duration),
+    unstepped: Anchor,
     /// How far the system's clock is behind, as far as that was noted.
     noted_behind: SignedDuration,
     step: Option<SignedDuration>,
@@ -45,7 +48,7 @@ impl SteadyClock {
 
     /// A clock that follows `system`; `elapsed` must never go back.
     pub fn new(system: Source, elapsed: Elapsed) -> SteadyClock {
-        let now = (system(), elapsed());
+        let now = (system().as_duration(), elapsed());
         let state = State { anchor: now, unstepped: now, noted_behind: SignedDuration::ZERO, step: None };
         SteadyClock { system, elapsed, state: Mutex::new(state) }
     }
@@ -59,21 +62,24 @@ impl SteadyClock {
         let mut state = self.lock();
         let (system, elapsed) = ((self.system)(), (self.elapsed)());
         let own = run_on(state.anchor, elapsed);
-        state.note(system.duration_since(own));
-        if system > own {
-            state.anchor = (system, elapsed);
+        let ahead = system.as_duration().saturating_sub(own);
+        state.note(ahead);
+        if ahead.is_negative() {
+            return at(own);
         }
-        own.max(system)
+        state.anchor = (system.as_duration(), elapsed);
+        system
     }
 
     /// Starts no earlier than this: the time of the last record.
     pub fn start_from(&self, last_record: Timestamp) {
         let mut state = self.lock();
         let elapsed = (self.elapsed)();
+        let last_record = last_record.as_duration();
         if run_on(state.anchor, elapsed) < last_record {
             state.anchor = (last_record, elapsed);
         }
-        let rested = last_record.saturating_add(REST_MAX).unwrap_or(Timestamp::MAX);
+        let rested = last_record.saturating_add(REST_MAX);
         if run_on(state.unstepped, elapsed) > rested {
             state.unstepped = (rested, elapsed);
         }
@@ -82,7 +88,7 @@ impl SteadyClock {
     /// A time that no step forward has moved. It can be late, so what ages by it is kept too long rather
     /// than too short.
     pub fn unstepped(&self) -> Timestamp {
-        run_on(self.lock().unstepped, (self.elapsed)())
+        at(run_on(self.lock().unstepped, (self.elapsed)()))
     }
 
     /// How far the system's clock has stepped since this was asked last, if it is worth telling.
@@ -104,8 +110,12 @@ impl State {
     }
 }
 
-fn run_on((from, at): (Timestamp, Duration), elapsed: Duration) -> Timestamp {
-    from.checked_add(elapsed.saturating_sub(at)).unwrap_or(Timestamp::MAX)
+fn run_on((from, at): Anchor, elapsed: Duration) -> SignedDuration {
+    from.saturating_add(SignedDuration::try_from(elapsed.saturating_sub(at)).unwrap_or(SignedDuration::MAX))
+}
+
+fn at(since_1970: SignedDuration) -> Timestamp {
+    Timestamp::from_duration(since_1970).unwrap_or(Timestamp::MAX)
 }
 
 #[cfg(test)]

@@ -11,7 +11,7 @@ use crate::StateFault;
 use crate::keys::random;
 
 const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-const DIGITS: u32 = 26;
+const DIGITS: usize = 26;
 /// Random bytes that are fetched at once.
 const STOCK_BYTES: usize = 1024;
 
@@ -19,7 +19,11 @@ const STOCK_BYTES: usize = 1024;
 pub fn new_id(prefix: &str, now: Timestamp) -> Result<String, StateFault> {
     let milliseconds = u64::try_from(now.as_millisecond()).unwrap_or_default();
     let number = (u128::from(milliseconds) << 80) | (random_number()? >> 48);
-    Ok(format!("{prefix}_{}", encode(number)))
+    let mut id = String::with_capacity(prefix.len() + 1 + DIGITS);
+    id.push_str(prefix);
+    id.push('_');
+    encode(number, &mut id);
+    Ok(id)
 }
 
 /// Random numbers that no identifier has yet.
@@ -40,10 +44,14 @@ fn random_number() -> Result<u128, StateFault> {
     })
 }
 
-fn encode(number: u128) -> String {
-    let digit = |place: u32| ((number >> (place * 5)) & 31) as usize;
-    let letters = (0..DIGITS).rev().filter_map(|place| ALPHABET.get(digit(place)));
-    letters.map(|letter| char::from(*letter)).collect()
+fn encode(number: u128, out: &mut String) {
+    let mut left = number;
+    let mut letters = [b'0'; DIGITS];
+    for letter in letters.iter_mut().rev() {
+        *letter = ALPHABET.get((left & 31) as usize).copied().unwrap_or_default();
+        left >>= 5;
+    }
+    out.extend(letters.map(char::from));
 }
 
 #[cfg(test)]
@@ -60,6 +68,8 @@ mod tests {
         assert_eq!(early.len(), 28);
         let many: HashSet<String> = (0..500).map(|_| new_id("g", at(5)).unwrap()).collect();
         assert_eq!(many.len(), 500, "also beyond one stock");
-        assert_eq!(encode(1_469_918_176_385 << 80).get(..10), Some("01ARYZ6S41"));
+        let mut known = String::new();
+        encode(1_469_918_176_385 << 80, &mut known);
+        assert_eq!(known, "01ARYZ6S410000000000000000");
     }
 }

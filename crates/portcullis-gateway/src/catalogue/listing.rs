@@ -140,8 +140,9 @@ impl Pages {
         pins::take_in(gateway, server.name(), &seen, &present)?;
         let workshop = Workshop::new(gateway, &server.config, names());
         let mut tools = Tools::default();
-        for tool in listed {
-            tools.put(Arc::new(workshop.tool(tool)), &gateway.settings).map_err(|_| TOO_MUCH)?;
+        for (tool, seen) in listed.iter().zip(&seen) {
+            let tool = Arc::new(workshop.tool(tool, seen.fingerprint));
+            tools.put(tool, &gateway.settings).map_err(|_| TOO_MUCH)?;
         }
         Ok(tools)
     }

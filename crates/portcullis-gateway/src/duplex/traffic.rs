@@ -2,9 +2,10 @@
 //!
 //! Nothing here waits: a reader that is too slow for notifications loses them, never an answer.
 
-use std::collections::{HashMap, VecDeque};
+use std::collections::VecDeque;
 use std::time::Duration;
 
+use ahash::HashMap;
 use portcullis_json::{Object, Value};
 use portcullis_mcp::params::NotificationParams;
 use portcullis_mcp::{Era, Id, Message, Notification, Outcome, Request, Response, Subject, code, meta};
@@ -73,8 +74,8 @@ impl Traffic {
             opened: None,
             is_announced: false,
             has_answered: false,
-            waiting: HashMap::new(),
-            parts: HashMap::new(),
+            waiting: HashMap::default(),
+            parts: HashMap::default(),
             next_part: 0,
             last_used: Instant::now(),
             closed: None,

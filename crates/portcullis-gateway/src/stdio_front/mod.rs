@@ -14,6 +14,7 @@ use std::time::Instant;
 
 use bytes::Bytes;
 use http::HeaderMap;
+use jiff::Timestamp;
 use portcullis_mcp::params::NotificationParams;
 use portcullis_mcp::{Era, Id, Message, Subject};
 use tokio::io::{AsyncRead, AsyncWrite};
@@ -164,11 +165,12 @@ impl Front {
     /// One line: a request goes on by itself; what must stay in order is waited for.
     async fn take(self: &Arc<Front>, line: Line, calls: &mut JoinSet<()>) {
         let started = Instant::now();
-        let mut trail = match Trail::new(self.gateway.now()) {
+        let now = self.gateway.now();
+        let mut trail = match Trail::new(now) {
             Ok(trail) => trail,
             Err(stop) => return self.refuse(&stop, &Trail::default()).await,
         };
-        let (caller, parsed) = match self.read(line, &mut trail) {
+        let (caller, parsed) = match self.read(line, now, &mut trail) {
             Ok(read) => read,
             Err(stop) => {
                 conclude(&self.gateway, None, started, Some(&stop), &trail).await;
@@ -186,9 +188,9 @@ impl Front {
         }
     }
 
-    fn read(&self, line: Line, trail: &mut Trail) -> Result<(Caller, Parsed), Stop> {
+    fn read(&self, line: Line, now: Timestamp, trail: &mut Trail) -> Result<(Caller, Parsed), Stop> {
         let gateway = &self.gateway;
-        let mut caller = implicit(&gateway.live(), &self.client.grant, &self.client.server, gateway.now())?;
+        let mut caller = implicit(&gateway.live(), &self.client.grant, &self.client.server, now)?;
         trail.grant = Some(caller.grant_id().to_owned());
         trail.server = Some(caller.server.name().to_owned());
         let Line::Whole(bytes) = line else {

@@ -1,13 +1,16 @@
 //! Programs that misbehave: every open request gets an answer, every record its outcome, and nothing is left.
 
 use std::path::PathBuf;
+use std::time::Duration;
 
 use portcullis_gateway::{CommandSpec, PipeEnd, Settings, TransportSpec};
 use portcullis_json::Value;
 
 use crate::client::{INITIALIZE, at};
-use crate::local::{Pipe, command, exists, file, pids, quick, rig, rig_with, snapshot, spec, text_of, until};
-use crate::rig::{OPEN, Rig};
+use crate::local::{
+    Pipe, command, exists, file, pids, quick, rig, rig_with, shared, snapshot, spec, text_of, until,
+};
+use crate::rig::{OPEN, OTHER_TOKEN, Rig};
 
 const ENDED: &str = "the server's program ended before it answered";
 
@@ -210,7 +213,7 @@ async fn a_program_that_ends_as_soon_as_its_session_is_open_ends_the_pipe() {
         let killed = std::process::Command::new("kill").args(["-9", &pid.to_string()]).status();
         assert!(killed.unwrap().success());
     }
-    let served = tokio::time::timeout(std::time::Duration::from_secs(20), pipe.served).await;
+    let served = tokio::time::timeout(Duration::from_secs(20), pipe.served).await;
     assert_eq!(served.expect("nobody noticed").unwrap(), PipeEnd::ServerGone);
     nothing_is_left(&started).await;
 }
@@ -287,4 +290,26 @@ async fn limits_hold_for_the_process() {
     };
     assert_eq!(row("Max open files"), ["77", "77"]);
     assert_eq!(row("Max data size"), [(512 << 20).to_string(), (512 << 20).to_string()]);
+}
+
+/// Whoever waits until another program has started gets its turn when that one is ended; by then none may start.
+#[tokio::test]
+async fn whoever_waited_for_its_turn_starts_no_program_after_the_end() {
+    let directory = tempfile::tempdir().unwrap();
+    let started = file(&directory, "pids");
+    let silent = format!("echo $$ >> '{}'; exec sleep 1000", started.display());
+    let words = ["/bin/sh", "-c", &silent].map(str::to_owned).to_vec();
+    let rig = rig(OPEN, CommandSpec { command: words, ..shared(&[]) }).await;
+    let other = rig.client_at("/mcp/fake", OTHER_TOKEN);
+    let end = async {
+        until(|| !pids(&started).is_empty()).await;
+        // The second one waits by now.
+        tokio::time::sleep(Duration::from_millis(200)).await;
+        rig.gateway.end_processes().await;
+    };
+    let (one, two, ()) = tokio::join!(rig.client.post(INITIALIZE), other.post(INITIALIZE), end);
+    for said in [ENDED, "the server cannot be reached"] {
+        assert!(one.text.contains(said) || two.text.contains(said), "{} {}", one.text, two.text);
+    }
+    assert_eq!(pids(&started).len(), 1, "a program was started that nobody ends");
 }

@@ -274,7 +274,8 @@ async fn the_environment_is_exactly_what_is_configured_and_secrets_do_not_come_b
     let rig = rig(OPEN, command).await;
     let mut pipe = Pipe::legacy(&rig).await;
     let seen = crate::client::read(&pipe.text("env", "{}").await);
-    let mut names: Vec<String> = seen.as_object().unwrap().iter().map(|member| member.key.clone()).collect();
+    let mut names: Vec<String> =
+        seen.as_object().unwrap().iter().map(|member| member.key.to_string()).collect();
     // What Python itself sets.
     names.retain(|name| name != "LC_CTYPE");
     assert_eq!(names, ["API_KEY", "PATH", "ROOT"]);

@@ -94,7 +94,7 @@ impl ParamHeaders {
             let Value::Object(schema) = &property.value else {
                 continue;
             };
-            path.push(property.key.clone());
+            path.push(property.key.to_string());
             if let Some(mark) = schema.get(MARK) {
                 self.add(mark, schema, path)?;
             }

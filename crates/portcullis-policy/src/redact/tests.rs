@@ -293,7 +293,7 @@ fn every_string_of_a_value_keys_included() {
 fn a_large_object_takes_no_more_than_its_share() {
     let count = 50_000;
     let members =
-        (0..count).map(|index| Member { key: format!("user{index}@example.com"), value: Value::Null });
+        (0..count).map(|index| Member { key: format!("user{index}@example.com").into(), value: Value::Null });
     let mut value = Value::from(Object::from_members(members.collect()).unwrap());
     assert_eq!(all().redact_value(&mut value), count);
     assert_eq!(value.as_object().unwrap().len(), count);

@@ -218,7 +218,7 @@ proptest! {
 
 #[test]
 fn members_with_the_same_key_are_no_object() {
-    let member = |key: &str| Member { key: key.to_owned(), value: Value::Null };
+    let member = |key: &str| Member { key: key.into(), value: Value::Null };
     let members = vec![member("a"), member("b"), member("a")];
     assert_eq!(Object::from_members(members).unwrap_err(), (2, "a".to_owned()));
     assert_eq!(Value::Object(Object::from_members(vec![member("a")]).unwrap()), json(r#"{"a":null}"#));

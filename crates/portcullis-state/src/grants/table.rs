@@ -3,10 +3,10 @@
 //! A table is immutable; a change builds a new one, which the gateway swaps in. Only the time of last use
 //! is written, without a lock, and it is carried over to the next table.
 
-use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
+use ahash::HashMap;
 use jiff::Timestamp;
 
 use super::{Grant, TokenHash};
@@ -61,8 +61,8 @@ impl GrantTable {
         before: Option<&GrantTable>,
     ) -> Result<GrantTable, TwoGrantsOneToken> {
         let known = before.map(GrantTable::used_seconds).unwrap_or_default();
-        let mut by_id: HashMap<String, Arc<ActiveGrant>> = HashMap::new();
-        let mut by_token: HashMap<_, (_, Arc<ActiveGrant>)> = HashMap::new();
+        let mut by_id: HashMap<String, Arc<ActiveGrant>> = HashMap::default();
+        let mut by_token: HashMap<_, (_, Arc<ActiveGrant>)> = HashMap::default();
         for entry in entries {
             let id = entry.grant.id.clone();
             let grant = by_id.entry(id).or_insert_with_key(|id| {

@@ -52,10 +52,13 @@ pub(crate) fn check_seal(line: &[u8]) -> Result<Hash, SealFault> {
     if stored == hash_of(open) { Ok(stored) } else { Err(SealFault::Wrong) }
 }
 
-/// The hash that a whole line with its line break ends with, taken at its word.
-pub(crate) fn stored_hash(line: &[u8]) -> Option<Hash> {
-    let (_, seal) = line.strip_suffix(b"\n")?.split_last_chunk::<SEAL_BYTES>()?;
-    parse_hex(seal.strip_prefix(HASH_KEY)?.strip_suffix(HASH_END)?)
+/// Whether a whole line with its line break ends with this hash.
+pub(crate) fn ends_with(line: &[u8], hash: &Hash) -> bool {
+    let mut digits = [0; 64];
+    HEXLOWER.encode_mut(hash, &mut digits);
+    let end = line.strip_suffix(b"\n").and_then(|line| line.strip_suffix(HASH_END));
+    let key = end.and_then(|line| line.strip_suffix(&digits));
+    key.is_some_and(|line| line.ends_with(HASH_KEY))
 }
 
 /// Why a line's hash does not hold.

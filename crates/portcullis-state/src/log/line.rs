@@ -3,6 +3,8 @@
 //! The body (all but number, hashes and time) is written outside the log's lock; `open_line` and `seal`
 //! put the rest around it inside. Called by the writer only.
 
+use std::io::Write as _;
+
 use jiff::Timestamp;
 use jiff::fmt::temporal::DateTimePrinter;
 
@@ -130,7 +132,8 @@ impl Body {
 }
 
 fn push_number(out: &mut Vec<u8>, number: u64) {
-    out.extend_from_slice(number.to_string().as_bytes());
+    // Writing to memory cannot fail.
+    let _ = write!(out, "{number}");
 }
 
 /// The fields of an entry.
@@ -228,7 +231,8 @@ pub(crate) fn open_line(line: &mut Vec<u8>, before: &Position, time: Timestamp, 
     line.extend_from_slice(b",\"prev\":\"");
     push_hex(line, &before.hash);
     line.extend_from_slice(b"\",\"time\":\"");
-    line.extend_from_slice(TIME.timestamp_to_string(&time).as_bytes());
+    // Writing to memory cannot fail.
+    let _ = TIME.print_timestamp(&time, &mut *line);
     line.push(b'"');
     line.extend_from_slice(body.as_bytes());
 }

@@ -2,7 +2,7 @@
 //!
 //! A log that was joined (`join.rs`) belongs to several processes at once. Whoever writes holds the lock of
 //! `append.lock`, and first reads what the others appended since: number and hash of the last record, what
-//! was charged, whether a new segment was started. Nothing new costs an `fstat` and the look at one hash.
+//! was charged, whether a new segment was started. Nothing new costs one look at the end of the file.
 //! What the holder of the lock left half written when it died is cut off by the next one, and recorded.
 //!
 //! A log that one process has for itself has no `Others`, and pays nothing for them.
@@ -17,7 +17,7 @@ use std::time::{Duration, Instant};
 use jiff::Timestamp;
 use tokio::sync::watch;
 
-use super::chain::{Position, SEAL_BYTES, stored_hash};
+use super::chain::{Position, SEAL_BYTES, ends_with};
 use super::checkpoint;
 use super::fault::LogFault;
 use super::line::Body;
@@ -204,9 +204,9 @@ impl Writer {
         if read <= SEAL_BYTES {
             return Err(changed("the log has become shorter"));
         }
-        match stored_hash(bytes.get(..=SEAL_BYTES).unwrap_or_default()) {
-            Some(hash) if hash == self.last.hash => Ok(read == SEAL_BYTES + 1),
-            _ => Err(changed("the end of the log was changed")),
+        match ends_with(bytes.get(..=SEAL_BYTES).unwrap_or_default(), &self.last.hash) {
+            true => Ok(read == SEAL_BYTES + 1),
+            false => Err(changed("the end of the log was changed")),
         }
     }
 

@@ -8,7 +8,7 @@
 pub(crate) fn push_string(out: &mut Vec<u8>, text: &str, characters_max: usize) {
     out.push(b'"');
     // Nearly every string is plain, short and needs no look at each character.
-    if text.len() <= characters_max && text.bytes().all(is_plain) {
+    if text.len() <= characters_max && is_all_plain(text) {
         out.extend_from_slice(text.as_bytes());
     } else {
         push_escaped(out, text, characters_max);
@@ -26,8 +26,10 @@ fn push_escaped(out: &mut Vec<u8>, text: &str, characters_max: usize) {
     }
 }
 
-fn is_plain(byte: u8) -> bool {
-    matches!(byte, b' '..=b'~') && byte != b'"' && byte != b'\\'
+/// To the end in any case: without a way out in between, many bytes are looked at in one step.
+fn is_all_plain(text: &str) -> bool {
+    let plain = |byte: u8| matches!(byte, b' '..=b'~') & (byte != b'"') & (byte != b'\\');
+    text.bytes().fold(true, |all, byte| all & plain(byte))
 }
 
 fn push_character(out: &mut Vec<u8>, character: char) {
