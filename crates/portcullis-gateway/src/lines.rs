@@ -4,6 +4,7 @@
 
 use std::io;
 
+use memchr::memchr;
 use tokio::io::{AsyncBufReadExt as _, AsyncRead, BufReader};
 
 /// One line, without its end.
@@ -35,7 +36,7 @@ impl<R: AsyncRead + Unpin> Lines<R> {
             if chunk.is_empty() {
                 return Ok(self.take());
             }
-            let end = chunk.iter().position(|byte| *byte == b'\n');
+            let end = memchr(b'\n', chunk);
             let part = end.and_then(|end| chunk.get(..end)).unwrap_or(chunk);
             if self.line.len() + part.len() > self.bytes_max {
                 self.skipping = true;

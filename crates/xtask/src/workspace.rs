@@ -1,6 +1,7 @@
 //! Where things are: the root of the workspace, its packages, the product's binary.
 
 use std::path::{Path, PathBuf};
+use std::sync::OnceLock;
 
 use anyhow::{Context, Result, bail};
 use serde::Deserialize;
@@ -63,12 +64,18 @@ pub(crate) fn product() -> Result<PathBuf> {
 /// A path inside the target directory.
 pub(crate) fn built(relative: &str) -> Result<PathBuf> {
     let suffix = std::env::consts::EXE_SUFFIX;
-    Ok(metadata()?.target_directory.join(format!("{relative}{suffix}")))
+    Ok(target()?.join(format!("{relative}{suffix}")))
 }
 
-/// The directory that holds what is built, and what the tasks fetch.
+/// The directory that holds what is built, and what the tasks fetch. Cargo is asked once: that takes longer than some of
+/// what is measured.
 pub(crate) fn target() -> Result<PathBuf> {
-    Ok(metadata()?.target_directory)
+    static TARGET: OnceLock<PathBuf> = OnceLock::new();
+    if let Some(known) = TARGET.get() {
+        return Ok(known.clone());
+    }
+    let found = metadata()?.target_directory;
+    Ok(TARGET.get_or_init(|| found).clone())
 }
 
 /// The repository's files, as paths from its root with `/`: those git tracks, and new ones it would.

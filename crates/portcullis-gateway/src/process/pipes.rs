@@ -1,5 +1,6 @@
 //! Bytes to and from a process: one message on each line.
 
+use std::pin::pin;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Weak};
 
@@ -28,12 +29,13 @@ pub(super) async fn write(
     connection: Arc<Connection>,
 ) {
     let mut line = Vec::new();
+    let mut end = pin!(connection.end_wanted());
     loop {
         let message = tokio::select! {
             // What was sent before the end was wanted is still written.
             biased;
             message = writes.recv() => message,
-            () = connection.end_wanted() => return,
+            () = &mut end => return,
         };
         let Some(message) = message else {
             return;

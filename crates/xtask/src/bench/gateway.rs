@@ -42,6 +42,10 @@ pub(super) fn run(short: bool, write: bool) -> Result<()> {
     let gateway = Peer::gateway(&directory, address)?;
     let bench = Bench { directory: &directory, upstream: &upstream, nginx: &nginx, gateway: &gateway };
     let mut report = Report { sync_us: sync_us(&directory)?, ..Report::default() };
+    if !short {
+        // Before there is much to be written back: a start waits for the disk.
+        (report.start_ms, report.idle_mb) = held::start(&upstream)?;
+    }
     bench.calls(short, &mut report)?;
     let calls = report.rows.iter().map(Row::calls_in_all).sum::<u64>();
     report.syncs = metric(&gateway, "portcullis_log_syncs")?;
@@ -140,7 +144,6 @@ impl<'a> Bench<'a> {
             let (session, stream) = held::sessions(self.gateway, count)?;
             report.sessions.push((count, session, stream));
         }
-        (report.start_ms, report.idle_mb) = held::start(self.upstream)?;
         report.overload = Some(held::overload(self.directory, self.upstream, 3000)?);
         Ok(())
     }
