@@ -40,6 +40,9 @@ pub(crate) struct Step {
     pub(crate) additions: Option<Additions>,
 }
 
+/// A step as it was found, and where.
+pub(crate) type Kept = (PathBuf, Result<Step, StepFault>);
+
 /// What was added to a gateway.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Additions {
@@ -109,13 +112,13 @@ impl Backups {
         make().map_err(|error| StepFault::Io(directory.display().to_string(), error))
     }
 
-    /// All changes that were not taken back, newest first for each file.
-    pub(crate) fn steps(&self) -> Result<Vec<Step>, StepFault> {
+    /// All changes that were not taken back, newest first for each file, with where they are kept. One that cannot be
+    /// read is in nobody else's way.
+    pub(crate) fn steps(&self) -> Result<Vec<Kept>, StepFault> {
         let mut steps = Vec::new();
         for file in sorted(&self.directory)? {
-            let mut of_file = read_steps(&file)?;
-            of_file.reverse();
-            steps.append(&mut of_file);
+            let kept = sorted(&file)?.into_iter().rev().filter(|directory| directory.join(RECORD).exists());
+            steps.extend(kept.map(|directory| (directory.clone(), read_step(&directory))));
         }
         Ok(steps)
     }
@@ -160,11 +163,6 @@ impl Step {
         fs::remove_file(self.directory.join(ORIGINAL)).map_err(failed)?;
         fs::remove_dir(&self.directory).map_err(failed)
     }
-}
-
-fn read_steps(file: &Path) -> Result<Vec<Step>, StepFault> {
-    let directories = sorted(file)?.into_iter().filter(|directory| directory.join(RECORD).exists());
-    directories.map(|directory| read_step(&directory)).collect()
 }
 
 fn read_step(directory: &Path) -> Result<Step, StepFault> {

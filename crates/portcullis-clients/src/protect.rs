@@ -183,7 +183,14 @@ pub fn undo(
 ) -> Result<Vec<(PathBuf, TakenBack)>, StepFault> {
     let places = home.places(project);
     let mut undone = Vec::new();
-    for step in backups.steps()? {
+    for (kept, step) in backups.steps()? {
+        let step = match step {
+            Ok(step) => step,
+            Err(fault) => {
+                undone.push((kept, Err(fault.into())));
+                continue;
+            }
+        };
         // A project's file is known by its path alone once its project is not the one we stand in.
         let Some(place) = place_of(&step, &places) else { continue };
         if clients.is_empty() || clients.contains(&place.client) {

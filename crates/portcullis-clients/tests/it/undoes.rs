@@ -73,6 +73,28 @@ fn a_step_that_was_stopped_halfway_is_in_nobodys_way() {
 }
 
 #[test]
+fn a_damaged_step_keeps_no_other_file_from_coming_back() {
+    let house = House::new();
+    let before = "{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}";
+    for path in [".cursor/mcp.json", ".gemini/settings.json"] {
+        house.write(path, before);
+        protect_all(&house);
+        if path == ".cursor/mcp.json" {
+            let inside = |path: PathBuf| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+            let step = inside(house.path("backups")).flat_map(inside).next().unwrap();
+            fs::write(step.join("step.json"), "").unwrap();
+        }
+    }
+    let undone = undo(&house.backups(), &house.home(), None, &[], &mut |_| Ok(())).unwrap();
+    let failed: Vec<String> =
+        undone.iter().filter_map(|(_, result)| result.as_ref().err().map(ToString::to_string)).collect();
+    assert_eq!(failed.len(), 1);
+    assert!(failed[0].contains("is damaged; restore your file by hand"), "{failed:?}");
+    assert_ne!(house.text(".cursor/mcp.json"), before);
+    assert_eq!(house.text(".gemini/settings.json"), before);
+}
+
+#[test]
 fn what_somebody_edited_since_stays() {
     let house = House::furnished();
     protect_all(&house);

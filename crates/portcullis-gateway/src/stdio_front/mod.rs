@@ -141,10 +141,9 @@ impl Front {
         let mut lines = Lines::new(input, self.gateway.settings.body_bytes_max);
         let mut end = pin!(self.end(shutdown));
         loop {
-            // Calls that ended are put away when the next one starts: no answer shall cost a turn of this. Whether it is
-            // time to leave is looked at when there is nothing to read; the runtime lets no client write without a pause.
+            // Calls that ended are put away when the next one starts: no answer shall cost a turn of this. Not biased: a
+            // client that never pauses would keep it from ever leaving.
             tokio::select! {
-                biased;
                 line = lines.next() => match line {
                     Ok(Some(line)) => self.take(line, calls).await,
                     Ok(None) | Err(_) => return PipeEnd::InputClosed,

@@ -1,7 +1,10 @@
 //! Programs behind the gateway, in both eras, for clients on pipes and over HTTP.
 
+use std::time::Duration;
+
 use http::Method;
-use portcullis_gateway::{PipeEnd, Settings};
+use portcullis_gateway::{PipeClient, PipeEnd, Settings, serve_pipe};
+use tokio::io::AsyncWriteExt as _;
 
 use crate::client::{MODERN_META, at};
 use crate::local::{Pipe, command, exists, file, pids, quick, rig, rig_with, shared, text_of, until};
@@ -300,4 +303,25 @@ async fn a_pipe_that_is_told_to_stop_lets_open_calls_finish() {
     pipe.stop.take().unwrap().send(()).unwrap();
     assert_eq!(text_of(&pipe.answer(&id).await), "done");
     assert_eq!(pipe.served.await.unwrap(), PipeEnd::Stopped);
+}
+
+/// It is time to leave although there is always something to read.
+#[tokio::test]
+async fn a_client_that_never_pauses_does_not_keep_a_pipe_open() {
+    let rig = rig(OPEN, command(&["legacy"])).await;
+    let (ours, theirs) = tokio::io::duplex(1 << 16);
+    let (input, output) = tokio::io::split(theirs);
+    let (mut read, mut write) = tokio::io::split(ours);
+    let flood = tokio::spawn(async move {
+        let lines = "no message\n".repeat(1000);
+        while write.write_all(lines.as_bytes()).await.is_ok() {}
+    });
+    let drain = tokio::spawn(async move { tokio::io::copy(&mut read, &mut tokio::io::sink()).await });
+    let client = PipeClient { grant: "g_alice".to_owned(), server: "fake".to_owned() };
+    let stop = tokio::time::sleep(Duration::from_millis(100));
+    let served = serve_pipe(rig.gateway.clone(), client, input, output, stop);
+    let ended = tokio::time::timeout(Duration::from_secs(20), served).await;
+    assert_eq!(ended.ok(), Some(PipeEnd::Stopped), "it went on reading");
+    flood.abort();
+    drain.abort();
 }
