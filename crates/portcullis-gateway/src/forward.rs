@@ -89,16 +89,15 @@ pub(crate) async fn forward(gateway: &Arc<Gateway>, permit: Permit) -> Result<Re
             receipt.note_status(status.map(|status| status.as_u16()));
             Ok(Reply { payload, session, said, receipt })
         }
-        // A server need not have a stream of its own, and says so in this way.
-        Err(fault @ UpstreamFault::Status(404 | 405)) if opens_stream => {
-            tracing::debug!(server = server.name(), fault = %fault.text(), "a server offers no stream");
-            receipt.finish_by(Some(&fault));
-            Err(fault.into())
-        }
         Err(fault) => {
-            tracing::warn!(server = server.name(), fault = %fault.text(), "a server failed");
-            if matches!(fault, UpstreamFault::NotMcp(_) | UpstreamFault::Status(_)) {
-                server.eras.forget();
+            // A server need not have a stream of its own, and says so in this way.
+            if opens_stream && matches!(fault, UpstreamFault::Status(404 | 405)) {
+                tracing::debug!(server = server.name(), fault = %fault.text(), "a server offers no stream");
+            } else {
+                tracing::warn!(server = server.name(), fault = %fault.text(), "a server failed");
+                if matches!(fault, UpstreamFault::NotMcp(_) | UpstreamFault::Status(_)) {
+                    server.eras.forget();
+                }
             }
             receipt.finish_by(Some(&fault));
             Err(fault.into())

@@ -13,6 +13,7 @@ mod private_keys;
 mod secrets;
 
 use std::collections::{HashMap, HashSet};
+use std::ops::Deref;
 
 use portcullis_json::{Key, Member, Object, Value};
 
@@ -125,25 +126,18 @@ impl Detectors {
             return 0;
         }
         match value {
-            Value::String(text) => self.redact_string(text),
+            Value::String(text) => self.redact_in_place(text),
             Value::Array(elements) => elements.iter_mut().map(|element| self.redact_value(element)).sum(),
             Value::Object(object) => self.redact_object(object),
             Value::Null | Value::Bool(_) | Value::Number(_) => 0,
         }
     }
 
-    fn redact_string(self, text: &mut String) -> usize {
+    /// A string, or a key.
+    fn redact_in_place<T: Deref<Target = str> + From<String>>(self, text: &mut T) -> usize {
         let replaced = self.replace(text);
         if replaced.count > 0 {
-            *text = replaced.text;
-        }
-        replaced.count
-    }
-
-    fn redact_key(self, key: &mut Key) -> usize {
-        let replaced = self.replace(key);
-        if replaced.count > 0 {
-            *key = replaced.text.into();
+            *text = replaced.text.into();
         }
         replaced.count
     }
@@ -155,7 +149,7 @@ impl Detectors {
             count += self.redact_named(member);
             count += self.redact_value(&mut member.value);
         }
-        let in_keys: usize = members.iter_mut().map(|member| self.redact_key(&mut member.key)).sum();
+        let in_keys: usize = members.iter_mut().map(|member| self.redact_in_place(&mut member.key)).sum();
         if in_keys > 0 {
             make_keys_distinct(&mut members);
         }

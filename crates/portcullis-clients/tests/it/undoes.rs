@@ -20,6 +20,12 @@ fn undo_all(house: &House) -> Vec<Undone> {
     undone.into_iter().map(|(_, result)| result.unwrap()).collect()
 }
 
+/// Where the steps of all files are kept.
+fn steps(house: &House) -> Vec<PathBuf> {
+    let inside = |path: PathBuf| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
+    inside(house.path("backups")).flat_map(inside).collect()
+}
+
 #[test]
 fn the_same_bytes_come_back() {
     let house = House::furnished();
@@ -61,15 +67,13 @@ fn a_step_that_was_stopped_halfway_is_in_nobodys_way() {
     let before = "{\"mcpServers\": {\"a\": {\"command\": \"a\"}}}";
     house.write(".cursor/mcp.json", before);
     protect_all(&house);
-    let inside = |path: PathBuf| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
-    let steps = || inside(house.path("backups")).flat_map(inside).collect::<Vec<_>>();
-    fs::remove_file(steps()[0].join("step.json")).unwrap();
+    fs::remove_file(steps(&house)[0].join("step.json")).unwrap();
     house.write(".cursor/mcp.json", before);
     protect_all(&house);
-    assert_eq!(steps().len(), 1, "what was left holds secrets, and is gone");
+    assert_eq!(steps(&house).len(), 1, "what was left holds secrets, and is gone");
     assert_eq!(undo_all(&house), [Undone::Exactly(house.path(".cursor/mcp.json"))]);
     assert_eq!(house.text(".cursor/mcp.json"), before);
-    assert!(steps().is_empty());
+    assert!(steps(&house).is_empty());
 }
 
 #[test]
@@ -80,9 +84,7 @@ fn a_damaged_step_keeps_no_other_file_from_coming_back() {
         house.write(path, before);
         protect_all(&house);
         if path == ".cursor/mcp.json" {
-            let inside = |path: PathBuf| fs::read_dir(path).unwrap().map(|entry| entry.unwrap().path());
-            let step = inside(house.path("backups")).flat_map(inside).next().unwrap();
-            fs::write(step.join("step.json"), "").unwrap();
+            fs::write(steps(&house)[0].join("step.json"), "").unwrap();
         }
     }
     let undone = undo(&house.backups(), &house.home(), None, &[], &mut |_| Ok(())).unwrap();

@@ -302,9 +302,9 @@ async fn whoever_waited_for_its_turn_starts_no_program_after_the_end() {
     let rig = rig(OPEN, CommandSpec { command: words, ..shared(&[]) }).await;
     let other = rig.client_at("/mcp/fake", OTHER_TOKEN);
     let end = async {
-        until(|| !pids(&started).is_empty()).await;
-        // The second one waits by now.
-        tokio::time::sleep(Duration::from_millis(200)).await;
+        until(|| !pids(&started).is_empty() && rig.decisions("initialize").len() == 2).await;
+        // Both are in the log; from there the second one is at its turn in no time.
+        tokio::time::sleep(Duration::from_millis(50)).await;
         rig.gateway.end_processes().await;
     };
     let (one, two, ()) = tokio::join!(rig.client.post(INITIALIZE), other.post(INITIALIZE), end);

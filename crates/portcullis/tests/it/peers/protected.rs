@@ -3,7 +3,6 @@
 
 use std::fs;
 use std::process::{Command, Stdio};
-use std::time::Duration;
 
 use portcullis_clients::{Entry, Home, Way, find};
 use serde_json::{Value, json};
@@ -12,7 +11,7 @@ use super::client::{Client, Era, Sdk};
 use super::pair::names;
 use crate::command::{Place, Ran};
 use crate::protect::{SECRET, of_all_clients};
-use crate::running::{Running, free_port};
+use crate::running::{Running, eventually, free_port};
 
 struct Stage {
     home: Place,
@@ -181,10 +180,8 @@ fn after_a_run_that_was_killed_halfway_the_next_one_says_what_to_remove() {
         .stdout(Stdio::null())
         .stderr(Stdio::null());
     let mut killed = command.spawn().unwrap();
-    while stage.listed("server", "servers").is_empty() {
-        assert!(killed.try_wait().unwrap().is_none(), "it ended before it was killed");
-        std::thread::sleep(Duration::from_millis(10));
-    }
+    eventually("the server is added", || !stage.listed("server", "servers").is_empty());
+    assert!(killed.try_wait().unwrap().is_none(), "it ended before it was killed");
     killed.kill().unwrap();
     killed.wait().unwrap();
     assert_eq!(stage.home.read(".cursor/mcp.json"), cursor);
