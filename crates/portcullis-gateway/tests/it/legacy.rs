@@ -381,6 +381,18 @@ async fn client_and_server_of_different_eras_get_a_clear_error() {
     assert_eq!(answer.at("error|code"), "41004", "{}", answer.text);
 }
 
+/// That a server has no stream of its own says nothing about its era.
+#[tokio::test]
+async fn a_server_without_a_stream_is_not_asked_for_its_era_again() {
+    let rig = Rig::legacy(OPEN).await;
+    let session = rig.client.initialize().await;
+    assert_eq!(rig.client.call("echo", "{}").await.at("error|code"), "41004");
+    let asked = rig.server.got("server/discover").len();
+    let _stream = session.stream(Method::GET, "").await;
+    assert_eq!(rig.client.call("echo", "{}").await.at("error|code"), "41004");
+    assert_eq!((asked, rig.server.got("server/discover").len()), (1, 1));
+}
+
 #[tokio::test]
 async fn sessions_are_bounded() {
     let settings = Settings { sessions_per_grant_max: 2, ..Settings::default() };
